@@ -31,7 +31,6 @@ _FILES = {
         "assemble",
         "changes/change_limit",
         "changes/change_tasks",
-        "choose/deletes_of_files",
         "choose/key_filter",
         "choose/plan_files",
         "divide/pack",

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from arctic.columns.integers.row_set import RowSet
 from arctic.mor.batch import at_least_one, coalesce
-from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.deletes.delete_files import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.small_files import LEAST_FILES
 from arctic.mor.task_reader import TaskReader, delete_paths

@@ -28,8 +28,8 @@ from arctic.columns.integers.row_set import RowSet
 from arctic.errors import FormatError, InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeletePiece, delete_pieces
+from arctic.mor.deletes.delete_files import KeptDeletes
 from arctic.mor.deletes.delete_index import DeleteIndex
-from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.deletes.sought_keys import SoughtKeys
 from arctic.mor.folding.folded_inserts import FoldedInserts

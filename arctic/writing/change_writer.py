@@ -1,7 +1,7 @@
 """A stream of rows becomes insert and change-delete files of a keyed table.
 
 Strategy: rows are checked, then gathered to chunks. What becomes of a chunk is a kind of its own:
-appended rows are inserts (``appended_chunks``), events are first held against those of their keys
+appended rows are inserts (``AppendedChunks``), events are first held against those of their keys
 (``event_chunks``).
 
 Three kinds of write gather the whole input of the task first, so their memory is the task's share
@@ -25,10 +25,9 @@ import pyarrow as pa
 
 from arctic.columns.event_order import check_order
 from arctic.table.merge_engine import FoldRules, MergeEngine
-from arctic.writing.appended_chunks import AppendedChunks
 from arctic.writing.change_output import ChangeOutput
 from arctic.writing.conform.conform import Conform
-from arctic.writing.event_chunks import EventChunks
+from arctic.writing.event_chunks import AppendedChunks, EventChunks
 from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
 from arctic.writing.rows.collapse import first_offset
 from arctic.writing.rows.fold_input import fold_input

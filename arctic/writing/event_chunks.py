@@ -1,8 +1,11 @@
-"""A chunk of events, each of some key: what is left of them becomes deletes and inserts.
+"""A chunk of rows becomes deletes and inserts: of events what is left of them, appended rows all.
 
-Of each key in a chunk at most one delete and one insert are left; each goes to the file of its
-partition and node. A later chunk has higher offsets, so its delete kills the insert of an earlier
-one, and no key is remembered between chunks.
+Of each key in a chunk of events at most one delete and one insert are left; each goes to the file
+of its partition and node. A later chunk has higher offsets, so its delete kills the insert of an
+earlier one, and no key is remembered between chunks.
+
+Where a table folds all rows of its key, those of a chunk are folded before they are written. A read
+folds on with the same result, and the files are smaller.
 
 Must not know: how rows are gathered to chunks.
 """
@@ -14,10 +17,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.field_ids import known_field_id
 from arctic.columns.key_codes import factorise
-from arctic.table.merge_engine import MergeEngine
+from arctic.mor.folding.fold_rows import fold_rows
+from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.writing.change_output import ChangeOutput
 from arctic.writing.route import Places, hash_keys, nodes_under
+from arctic.writing.rows.actions import Action
 from arctic.writing.rows.collapse import (
     SeenKeys,
     Survivors,
@@ -26,7 +32,6 @@ from arctic.writing.rows.collapse import (
     keep_events,
 )
 from arctic.writing.rows.delete_rows import ChangeDeletes, deletes_in_place
-from arctic.writing.rows.folded_chunk import folded_chunk
 from arctic.writing.rows.gather import ChunkOrder, Gathered
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
@@ -77,7 +82,7 @@ class EventChunks:
         """Return a chunk with one row for each key, where the table makes one of all."""
         if self._request.fold is None or self._request.mode is WriteMode.DELETE:
             return chunk
-        return folded_chunk(chunk, self._order.of(chunk.rows), self._target, self._request.fold)
+        return _folded(chunk, self._order.of(chunk.rows), self._target, self._request.fold)
 
     def write(self, chunk: Gathered, next_offset: int) -> int:
         """Write what ``folded`` returned, from this offset on; return the offset that is next."""
@@ -163,3 +168,54 @@ class EventChunks:
             target=self._target,
         )
         return deletes, located
+
+
+def _folded(
+    chunk: Gathered, order: np.ndarray | None, target: WriteTarget, rules: FoldRules
+) -> Gathered:
+    """Return a chunk with one new row for each key.
+
+    Args:
+        chunk: rows that none of them removes.
+        order: row numbers in event order; None: as they stand.
+        target: the table.
+        rules: how rows are folded.
+
+    Raises:
+        InvalidInputError: a sum that its column cannot hold.
+    """
+    codes, _ = factorise(chunk.rows.select(list(target.key)))
+    rows = np.arange(len(codes)) if order is None else order
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    codes = codes[rows]
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[: len(codes)])
+    if len(starts):
+        own = pa.table(chunk.rows.select(target.schema.names).take(pa.array(rows)))
+        numbers = [known_field_id(field) for field in target.schema]
+        own = fold_rows(own, numbers, starts, rules)
+    else:
+        own = chunk.rows.select(target.schema.names)
+    actions = np.full(own.num_rows, Action.UPDATE_AFTER, np.int8)
+    return replace(chunk, rows=own, actions=actions)
+
+
+class AppendedChunks:
+    """Writes one chunk of appended rows after the other: each row is an insert."""
+
+    renewed = None
+
+    def __init__(self, files: ChangeOutput) -> None:
+        self._files = files
+
+    def folded(self, chunk: Gathered) -> Gathered:
+        """Return it as it is: a table that makes one row of several takes no appended ones."""
+        return chunk
+
+    def write(self, chunk: Gathered, next_offset: int) -> int:
+        """Write a chunk from this offset on; return the offset that is next."""
+        rows = chunk.rows
+        hashes = hash_keys(rows, self._files.target)
+        every = np.arange(rows.num_rows, dtype=np.int64)
+        places = self._files.places(rows, hashes)
+        self._files.write_inserts(rows, every, next_offset + every, places)
+        return next_offset + len(every)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.deletes.delete_files import KeptDeletes
 from arctic.mor.read import read_group
 from arctic.mor.request import META_FIELDS
 from arctic.table.files import BASE_FILE_OFFSET

@@ -9,8 +9,8 @@ import pytest
 
 import arctic
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.publish import after_write
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep import auto_optimize
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -39,7 +39,7 @@ class Optimizer:
 def optimizer(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Optimizer:
     """An optimizer in place of the real one."""
     optimizer = Optimizer(lake)
-    monkeypatch.setattr(auto_optimize, "optimize_table", optimizer)
+    monkeypatch.setattr(after_write, "optimize_table", optimizer)
     return optimizer
 
 
@@ -74,7 +74,7 @@ def test_save_does_not_fail_after_its_commit(lake: Lake, monkeypatch: pytest.Mon
     def fail(*_: Any, **__: Any) -> None:
         raise ConflictError("too late")
 
-    monkeypatch.setattr(auto_optimize, "optimize_table", fail)
+    monkeypatch.setattr(after_write, "optimize_table", fail)
     lake.create()
     with pytest.warns(RuntimeWarning, match=r"committed.*ConflictError: too late"):
         lake.save(lake.frame(ROWS), "upsert", optimize="auto")

@@ -43,7 +43,7 @@ from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.list_files import check_specs, list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
-from arctic.scan.choose.deletes_of_files import PositionDeleteIndex
+from arctic.scan.choose.plan_files import PositionDeleteIndex
 from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import ChangeFile, duration_text, expired_changes
 from arctic.table.filename import parse_change_name

@@ -19,7 +19,7 @@ from arctic.errors import StorageError
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.mor.batch import at_least_one
-from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.deletes.delete_files import KeptDeletes
 from arctic.mor.partial_aggregates import PartialGroups
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest

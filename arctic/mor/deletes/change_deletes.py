@@ -18,9 +18,8 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from arctic.mor.deletes.delete_files import DeleteFiles
+from arctic.mor.deletes.delete_files import DeleteFiles, KeptDeletes
 from arctic.mor.deletes.delete_index import DeleteIndex, DeleteRows
-from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.table.files import TableFile

@@ -10,8 +10,8 @@ import pytest
 
 import arctic
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.publish import after_write
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep import auto_optimize
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 
 ROWS = pa.table({"id": [1, 2], "name": ["a", "b"]})
@@ -33,7 +33,7 @@ class Optimizer:
 
 def _install(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Optimizer:
     optimizer = Optimizer(error)
-    monkeypatch.setattr(auto_optimize, "optimize_table", optimizer)
+    monkeypatch.setattr(after_write, "optimize_table", optimizer)
     return optimizer
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from arctic.errors import StorageError
-from arctic.mor.deletes import kept_deletes
-from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.deletes import delete_files
+from arctic.mor.deletes.delete_files import KeptDeletes
 from arctic.table.files import FileKind, TableFile
 from tests.factories.files import table_file
 
@@ -51,7 +51,7 @@ def test_a_small_file_is_read_once() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit any more is read again; what is kept stays."""
-    monkeypatch.setattr(kept_deletes, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(delete_files, "MOST_BYTES", 10_000)
     kept, read = KeptDeletes(), Reads(6_000)
     for path in ("a", "b", "a", "b"):
         kept.of(file(path), read)
