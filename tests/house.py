@@ -2,7 +2,8 @@
 
 ``ARGS="--tree ../other"`` counts another checkout, ``ARGS=--tests`` lists the test of each module.
 What one write and one read pass through is counted by ``tests/hops.py`` of the same checkout.
-``make docs`` puts the drawing into docs/architecture.md, where a test compares it with the code.
+``make docs`` puts the drawing and the counts into docs/architecture.md, where a test compares them
+with the code.
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ _PUBLIC = "tests/test_public_api.py"
 """Calls whatever `import arctic` offers."""
 _LAYER = re.compile(r'^ +"(?P<rooms>[a-z_| ]+)", # (?P<says>.+)$', re.MULTILINE)
 """A layer of pyproject.toml, and what it says of it."""
+
+_ROWS = {
+    "modules, lines": ("modules", "lines"),
+    "folders, modules in the fullest": ("folders", "modules in the fullest folder"),
+    "arrows between modules, between folders": ("arrows between modules", "arrows between folders"),
+    "floors of modules, of folders": ("floors of modules", "floors of folders"),
+    "circles of modules, of folders": ("circles of modules", "circles of folders"),
+    "modules with one importer": ("modules with one importer",),
+}
+"""Rows of a table in docs/architecture.md, each with what it counts."""
 
 Arrows = Mapping[str, frozenset[str]]
 """What each imports, by name."""
@@ -265,6 +276,17 @@ def with_drawing(page: str, house: House) -> str:
     return page
 
 
+def with_counts(page: str, house: House) -> str:
+    """Return the text of a page with the counts of today in the last column of their table."""
+    found = dict(counted(house))
+    for label, names in _ROWS.items():
+        now = ", ".join(found[name].partition(" ")[0] for name in names)
+        page = re.sub(
+            rf"^(\| {re.escape(label)} \| .* \| )[\d, ]+( \|)$", rf"\g<1>{now}\2", page, flags=re.M
+        )
+    return page
+
+
 def main() -> None:
     """Print the counts, or what was asked for."""
     parser = argparse.ArgumentParser(prog="make house", description=__doc__)
@@ -274,7 +296,8 @@ def main() -> None:
     given = parser.parse_args()
     house = House.of(given.tree.resolve())
     if given.write:
-        PAGE.write_text(with_drawing(PAGE.read_text(encoding="utf-8"), house), encoding="utf-8")
+        page = with_drawing(PAGE.read_text(encoding="utf-8"), house)
+        PAGE.write_text(with_counts(page, house), encoding="utf-8")
     elif given.tests:
         tested = files_that_test(house)
         for module in house.modules:
