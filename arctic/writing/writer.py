@@ -6,6 +6,7 @@ The driver calls ``plan_write``; each task ``open_writer``, then ``write`` for e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -113,10 +114,25 @@ def open_writer(
         locate: finds the current rows of keys, with the columns that are to be kept; None: rows
             are trusted to be where the events say, and nothing is kept.
     """
+    _reuse_freed_pages()
     if request.mode is WriteMode.OVERWRITE or not target.table.is_keyed:
         rows = BaseWriter(target, task, request=request, conform=conform)
         return PlaceWriter(rows) if request.knows_places else rows
     return ChangeWriter(target, task, request=request, conform=conform, locate=locate)
+
+
+def _reuse_freed_pages() -> None:
+    """Have Arrow take memory from jemalloc in this process from now on, unless somebody chose.
+
+    A write holds a few large buffers after another. mimalloc, the default, asks the system for each
+    of them, which clears every page: two fifths of the processor time of a load. jemalloc gives
+    freed pages out again. It stays, because rows of the next write may be read before that begins.
+    """
+    is_chosen = "ARROW_DEFAULT_MEMORY_POOL" in os.environ
+    if is_chosen or pa.default_memory_pool().backend_name != "mimalloc":
+        return
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
 def check_key_owners(

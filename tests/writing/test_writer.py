@@ -133,3 +133,31 @@ def test_a_task_without_rows_leaves_no_file(tmp_path: Path, mode: str) -> None:
     for batches in ([batch([])], [batch([]), batch([])]):
         assert write(target, batches, mode=mode).files == ()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "environment", "after"),
+    [
+        pytest.param("mimalloc", {}, "jemalloc", id="nobody chose"),
+        pytest.param("system", {}, "system", id="the program chose"),
+        pytest.param("mimalloc", {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc", id="user"),
+    ],
+)
+def test_who_writes_reuses_freed_pages_unless_somebody_chose(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: str,
+    environment: dict[str, str],
+    after: str,
+) -> None:
+    """Another write may find the allocator that this one left."""
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(getattr(pa, f"{before}_memory_pool")())
+    try:
+        write(make_target(tmp_path), [batch([])], mode="upsert")
+        assert pa.default_memory_pool().backend_name == after
+    finally:
+        pa.set_memory_pool(usual)
