@@ -36,8 +36,7 @@ from arctic.iceberg.commits.together.other_store import (
     SeenStore,
     beside,
     discarding,
-    noticed_by,
-    on_newest_change,
+    replacing,
 )
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.optimized_state import OptimizedState
@@ -187,16 +186,8 @@ def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | N
         plan=plan, added=added, keys=keys, change=opened.change, replaced=replaced
     )
 
-    change = None if opened.change is None else SeenStore(opened.change)
-
-    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
-        staged = overwrite.stage(head, snapshot_id)
-        if staged is None or change is None:
-            return staged
-        if plan.must_be_newest_change:
-            return on_newest_change(staged, change, plan.change_sequence_number or 0)
-        return noticed_by(staged, change.store)
-
+    replaced_up_to = (plan.change_sequence_number or 0) if plan.must_be_newest_change else None
+    stage = replacing(overwrite.stage, opened.change, replaced_up_to=replaced_up_to)
     return commit_snapshot(opened.base, stage)
 
 

@@ -25,7 +25,7 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import staged_on, staged_with_state
-from arctic.iceberg.commits.together.other_store import SeenStore, noticed_by, on_newest_change
+from arctic.iceberg.commits.together.other_store import replacing
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import live_manifests, snapshot_of
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -62,16 +62,8 @@ def commit_restore(opened: OpenTable, plan: RestoreBase) -> CommitResult | None:
         change=opened.change,
     )
 
-    change = None if opened.change is None else SeenStore(opened.change)
-
-    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
-        staged = restore.stage(head, snapshot_id)
-        if staged is None or change is None:
-            return staged
-        if plan.must_be_newest_change:
-            return on_newest_change(staged, change, plan.change_sequence_number or 0)
-        return noticed_by(staged, change.store)
-
+    replaced_up_to = (plan.change_sequence_number or 0) if plan.must_be_newest_change else None
+    stage = replacing(restore.stage, opened.change, replaced_up_to=replaced_up_to)
     return commit_snapshot(newest(opened.base), stage)
 
 

@@ -99,7 +99,7 @@ class SeenStore:
         return self.store if takes_it else refresh(self.store)
 
 
-def on_newest_change(
+def _on_newest_change(
     staged: StagedSnapshot, change: SeenStore, replaced_up_to: int
 ) -> StagedSnapshot:
     """Return an attempt that holds only while the changes that it replaces are all there are.
@@ -116,6 +116,30 @@ def on_newest_change(
         newest = change.newest(staged.table)
         _check_newest(newest, replaced_up_to)
         return beside(staged, newest)
+
+
+def replacing(stage: Stage, change: Table | None, *, replaced_up_to: int | None) -> Stage:
+    """Return a step that stages a commit of base, and heeds the change store beside it.
+
+    Args:
+        stage: the step, whose commits replace rows of base.
+        change: the change store; None: there is none.
+        replaced_up_to: the sequence number of the newest change that is replaced, where no later
+            one may have been committed; None: changes may go on being committed.
+    """
+    if change is None:
+        return stage
+    seen = SeenStore(change)
+
+    def staged_beside(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        staged = stage(head, snapshot_id)
+        if staged is None:
+            return None
+        if replaced_up_to is not None:
+            return _on_newest_change(staged, seen, replaced_up_to)
+        return noticed_by(staged, seen.store)
+
+    return staged_beside
 
 
 def _check_newest(change: Table, replaced_up_to: int) -> None:
