@@ -50,21 +50,17 @@ def after_write(
         RuntimeWarning: it failed; the table is as the write left it.
     """
     reference = asked.reference.on_no_branch()
-    if optimizes:
-        optimize_after_write(reference, runner or LocalRunner.of_this_machine())
+    try:
+        if optimizes:
+            _optimize(reference, runner or LocalRunner.of_this_machine())
+    except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
+        _warn(reference, "optimized", "optimize", error)
     try:
         every = asked.publish_every(properties)
         if every is not None:
             publish_all(reference, every=every)
-    except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
-        name = reference.identifier
-        reason = (str(error).strip().splitlines() or ["no message"])[0]
-        warnings.warn(
-            f"table {name!r}: the write is committed, but the table could not be published: "
-            f"{type(error).__name__}: {reason}; run arctic.publish({name!r})",
-            RuntimeWarning,
-            stacklevel=5,  # Past its callers, to the line that wrote with `arctic.write`.
-        )
+    except Exception as error:  # noqa: BLE001 - likewise
+        _warn(reference, "published", "publish", error)
 
 
 def publish_all(reference: TableReference, *, every: int) -> tuple[PublishReport, ...]:
@@ -87,30 +83,21 @@ def publish_all(reference: TableReference, *, every: int) -> tuple[PublishReport
     return tuple(reports)
 
 
-def optimize_after_write(reference: TableReference, runner: TaskRunner) -> None:
-    """Optimize the table of a write that is committed, as far as it needs it.
-
-    Args:
-        reference: the table.
-        runner: where the tasks run.
-
-    Warns:
-        RuntimeWarning: it failed; the table is as the write left it.
-    """
-    if _is_left_to_service(reference):
-        return
-    asked = AskedOptimize(reference=reference)
-    try:
+def _optimize(reference: TableReference, runner: TaskRunner) -> None:
+    if not _is_left_to_service(reference):
+        asked = AskedOptimize(reference=reference)
         optimize_table(asked, type=None, where=None, runner=runner, progress=default_progress())
-    except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
-        name = reference.identifier
-        reason = (str(error).strip().splitlines() or ["no message"])[0]
-        warnings.warn(
-            f"table {name!r}: the write is committed, but the table could not be optimized: "
-            f"{type(error).__name__}: {reason}; run arctic.optimize({name!r})",
-            RuntimeWarning,
-            stacklevel=6,  # Past its callers, to the line that wrote with `arctic.write`.
-        )
+
+
+def _warn(reference: TableReference, done: str, verb: str, error: Exception) -> None:
+    name = reference.identifier
+    reason = (str(error).strip().splitlines() or ["no message"])[0]
+    warnings.warn(
+        f"table {name!r}: the write is committed, but the table could not be {done}: "
+        f"{type(error).__name__}: {reason}; run arctic.{verb}({name!r})",
+        RuntimeWarning,
+        stacklevel=6,  # Past its callers, to the line that wrote with `arctic.write`.
+    )
 
 
 def _is_left_to_service(reference: TableReference) -> bool:
