@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import (
+    LONG,
     PAGE,
     ROOT,
     House,
@@ -122,6 +123,14 @@ def test_no_folder_is_a_drawer(house: House) -> None:
     counts = Counter(folder(module) for module in house.modules)
 
     assert {name: count for name, count in counts.items() if count > FULL} == {}
+
+
+def test_no_file_is_a_book() -> None:
+    """In Python or in Java: what is longer holds more than one idea."""
+    files = [path for kind in ("py", "java") for path in (ROOT / "arctic").rglob(f"*.{kind}")]
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+
+    assert {path: count for path, count in lines.items() if count > LONG} == {}
 
 
 def test_options_are_texts_at_the_edges_only() -> None:
