@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from arctic.columns.buffers import fixed_values
 from arctic.errors import InvalidInputError
-from arctic.tree.key_type import check_key_type, decimal_scale, type_name
+from arctic.tree.key_hash import check_key_type, decimal_scale, type_name
 from arctic.tree.ragged_hash import Words, hash_bytes, hash_strings
 
 _FLOAT_NAN_BITS = np.uint32(0x7FC00000)

@@ -1,4 +1,4 @@
-"""The hash of a primary key, which decides the tree node of a row.
+"""The hash of a primary key, which decides the tree node of a row; and which types can be hashed.
 
 Rules:
     - ``hash_key`` is the truth: one row in plain Python, to be read beside the format. Function
@@ -12,13 +12,71 @@ Iceberg's Java classes. Differs: a key type whose hash depends on the engine is 
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from arctic.errors import InvalidInputError
-from arctic.tree.key_type import check_key_type, decimal_scale, type_name
+
+HASHABLE = (
+    "boolean",
+    "int",
+    "long",
+    "float",
+    "double",
+    "decimal",
+    "date",
+    "time",
+    "timestamp",
+    "timestamptz",
+    "string",
+    "binary",
+    "fixed",
+)
+"""Iceberg type names, without the parameters of ``decimal(p, s)`` and ``fixed[n]``.
+
+A uuid is left out because engines disagree on what they hash; a struct, list or map because
+their hash differs from run to run.
+"""
+
+_DECIMAL = re.compile(r"decimal\(\s*\d+\s*,\s*(\d+)\s*\)")
+
+
+def check_key_type(type_text: str, column_name: str) -> None:
+    """Refuse a column type that cannot be part of a primary key.
+
+    Raises:
+        InvalidInputError: naming the column, its type and the types that can.
+    """
+    if type_name(type_text) not in HASHABLE:
+        raise InvalidInputError(
+            f"key column {column_name!r}: type {type_text!r} cannot be part of a primary key; "
+            f"expected one of {', '.join(HASHABLE)}"
+        )
+
+
+def type_name(type_text: str) -> str:
+    """Return the type without its parameters.
+
+    >>> type_name("decimal(10, 2)"), type_name("fixed[4]"), type_name("list<int>")
+    ('decimal', 'fixed', 'list')
+    """
+    return re.split(r"[(\[<]", type_text, maxsplit=1)[0].strip()
+
+
+def decimal_scale(type_text: str) -> int:
+    """Return the scale of a decimal type, which is part of its hash.
+
+    >>> decimal_scale("decimal(10, 2)")
+    2
+    """
+    match = _DECIMAL.fullmatch(type_text.strip())
+    if match is None:
+        raise InvalidInputError(f"type {type_text!r}: expected decimal(precision, scale)")
+    return int(match.group(1))
+
 
 _FLOAT_NAN_BITS = 0x7FC00000
 _DOUBLE_NAN_BITS = 0x7FF8000000000000

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from arctic.errors import InvalidInputError
-from arctic.tree.key_hash import element_hash, hash_key
-from arctic.tree.key_type import HASHABLE, check_key_type
+from arctic.tree.key_hash import HASHABLE, check_key_type, element_hash, hash_key
 from arctic.tree.node import TreeNode
 from tests.tree.vectors import HashVector, hash_vectors, hashable_vectors
 

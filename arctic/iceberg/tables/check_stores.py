@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from arctic.errors import FormatError, InvalidInputError, UnsupportedError
 from arctic.iceberg.catalogs.pair import base_name_of, primary_key_of, store_of
 from arctic.iceberg.catalogs.sqlite import file_of
-from arctic.tree.key_type import check_key_type, type_name
+from arctic.tree.key_hash import check_key_type, type_name
 
 
 def check_is_base(table: Table, parts: tuple[str, ...]) -> None:

@@ -21,7 +21,7 @@ from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.ordering import ordering_columns
 from arctic.iceberg.values.partitioning import partition_spec, partition_texts
 from arctic.iceberg.values.schema import arrow_schema, iceberg_schema, with_required
-from arctic.tree.key_type import check_key_type
+from arctic.tree.key_hash import check_key_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
