@@ -21,7 +21,7 @@ ENGINES := $(VENV)/engines
 # Spark's way to object stores. Spark would fetch the latter by itself, but takes what Maven keeps of
 # a library for the whole of it.
 ICEBERG_JAVA := $(VENV)/iceberg-java
-HADOOP_AWS := $(VENV)/hadoop-aws
+HADOOP_STORES := $(VENV)/hadoop-stores
 # Spark's own suites, as Maven has them, and a PySpark of their release.
 SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
@@ -32,7 +32,7 @@ HIVE_3 := $(VENV)/hive-3.1
 HIVE_4 := $(VENV)/hive-4.0
 # Azure's blob storage, as npm has it.
 AZURITE := $(VENV)/azurite
-JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed $(HDFS)/.installed \
+JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_STORES)/.installed $(KAFKA)/.installed $(HDFS)/.installed \
 	$(HIVE_3)/.installed $(HIVE_4)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give. The one that lives for
@@ -112,7 +112,7 @@ $(DBT)/.installed: pyproject.toml $(READY)
 	@touch $@
 
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
-$(HADOOP_AWS)/.installed: tests/spark/pom.xml $(READY)
+$(HADOOP_STORES)/.installed: tests/spark/pom.xml $(READY)
 $(KAFKA)/.installed: tests/kafka/pom.xml $(READY)
 $(HDFS)/.installed: tests/stores/pom.xml $(READY)
 $(HIVE_3)/.installed: tests/catalogs/hive-3.1.xml $(READY)

@@ -14,7 +14,7 @@ import arctic
 from arctic.iceberg.storage.file_io import ArrowIO
 from tests.catalogs.verbs import pairs
 from tests.serve import SERVERS
-from tests.spark import s3a_driver as driver
+from tests.spark import stores_driver as driver
 
 PLAIN = "db.plain"
 

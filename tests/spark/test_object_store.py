@@ -10,11 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.requests.object_store import SECRET_KEY, object_store
-from tests.spark import s3a_driver as driver
+from tests.spark import stores_driver as driver
+from tests.stores.servers import running_azure
 
 
 @pytest.mark.spark
-def test_without_the_classes_of_s3a_python_reads_and_says_why(
+def test_without_the_classes_of_a_store_python_reads_and_says_why(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The plan names the package that is missing, and no key."""
@@ -34,6 +35,11 @@ def test_without_the_classes_of_s3a_python_reads_and_says_why(
         new.write.format("arctic").options(**given).mode("upsert").save(driver.NAME)
         assert driver.load(spark, catalog).where("city != 'Rome'").count() == 2
 
+    with running_azure() as server:
+        lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/azure.db", **server}
+        driver.made(lake)
+        assert "org.apache.hadoop:hadoop-azure:" in driver.check(spark, lake, by_spark=False)
+
 
 @pytest.mark.spark
 @pytest.mark.slow
@@ -43,9 +49,9 @@ def test_with_them_spark_reads_clean_and_dirty_files(tmp_path: Path) -> None:
     So it does with other settings for a bucket: Hadoop would use the client that it has.
     """
     if not any(driver.JARS.glob("*.jar")):
-        pytest.skip(f"needs Maven: `make test-servers` puts the classes of s3a into {driver.JARS}")
+        pytest.skip(f"needs Maven: `make test-servers` puts Hadoop's classes into {driver.JARS}")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.s3a_driver", str(tmp_path)],
+        [sys.executable, "-m", "tests.spark.stores_driver", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=240,

@@ -19,7 +19,7 @@ from benchmarks.requests.object_store import BUCKET, REGION, ObjectStore, object
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import SCHEMA, Shop
 from tests.java.plain_java import running_java
-from tests.spark.s3a_driver import JARS
+from tests.spark.stores_driver import JARS
 
 _ALL = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 Keys = tuple[str, str]

@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from pyarrow.fs import AzureFileSystem
 
 from tests.java.plain_java import running_java
@@ -95,3 +97,22 @@ def running_google() -> Iterator[Mapping[str, str]]:
             "gcs.oauth2.token": "anybody",
             "gcs.oauth2.token-expires-at": _NO_END,
         }
+
+
+def service_account() -> Mapping[str, str]:
+    """Make the keys of somebody as Google hands them out; this server takes anybody's."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    text = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return {
+        "type": "service_account",
+        "project_id": "lake",
+        "private_key_id": "1",
+        "private_key": text.decode(),
+        "client_email": "tests@lake.iam.gserviceaccount.com",
+        "client_id": "1",
+        "token_uri": "http://127.0.0.1:1/token",  # Arrow signs by itself
+    }

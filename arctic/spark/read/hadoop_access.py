@@ -24,6 +24,8 @@ from arctic.iceberg.storage.local_files import is_local
 
 _PLAIN_IO = frozenset({"pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO"})
 _S3_SCHEME = re.compile(r"^s3n?://")
+_AZURE_CONTAINER = re.compile(r"^(abfss?)://([^/@]+)(?=/)")
+_AZURE_AUTHORITY = ".dfs.core.windows.net"
 _S3_PROVIDER = "org.apache.hadoop.fs.s3a.{}AWSCredentialsProvider"
 _NO_SAY = re.compile(
     r"s3\.(connect-timeout|request-timeout|resolve-region|retry-strategy-impl|sse\..*|"
@@ -60,12 +62,16 @@ def hindrance(location: str, properties: Mapping[str, str]) -> str | None:
     return None
 
 
-def hadoop_path(path: str) -> str:
+def hadoop_path(path: str, properties: Mapping[str, str]) -> str:
     """Return a path as Hadoop's file systems take it.
 
-    >>> hadoop_path("s3://bucket/x"), hadoop_path("hdfs://host/x"), hadoop_path("/lake/x")
-    ('s3a://bucket/x', 'hdfs://host/x', '/lake/x')
+    >>> hadoop_path("s3://bucket/x", {}), hadoop_path("hdfs://host/x", {})
+    ('s3a://bucket/x', 'hdfs://host/x')
+    >>> hadoop_path("abfss://lake/x", {"adls.account-name": "acme"})
+    'abfss://lake@acme.dfs.core.windows.net/x'
     """
+    if path.startswith("abfs"):
+        return _azure_path(path, properties)
     return _S3_SCHEME.sub("s3a://", path)
 
 
@@ -104,18 +110,43 @@ def _s3(bucket: str, properties: Mapping[str, str]) -> Settings:
 
 
 def _gcs(_: str, properties: Mapping[str, str]) -> Settings:
-    project = properties.get("gcs.project-id")
-    return {} if project is None else {"fs.gs.project.id": project}
+    return {
+        setting: properties[name] for name, setting in _GCS_SETTINGS.items() if name in properties
+    }
+
+
+def _azure_path(path: str, properties: Mapping[str, str]) -> str:
+    """Name the account where a path names its container alone, as pyarrow takes it."""
+    host = _azure_host("", properties)
+    if host:
+        path = _AZURE_CONTAINER.sub(rf"\1://\2@{host}", path)
+    if properties.get("adls.dfs-storage-scheme") == "http":  # to Hadoop the other one is https
+        path = re.sub("^abfss:", "abfs:", path)
+    return path
+
+
+def _azure_host(place: str, properties: Mapping[str, str]) -> str:
+    account = properties.get("adls.account-name")
+    if "@" in place or not account:
+        return place.rpartition("@")[2]
+    authority = properties.get("adls.dfs-storage-authority", "")
+    return account + (authority if authority.startswith(".") else _AZURE_AUTHORITY)
 
 
 def _azure(place: str, properties: Mapping[str, str]) -> Settings:
-    host = place.rpartition("@")[2]
+    host, told = _azure_host(place, properties), {}
+    authority = properties.get("adls.dfs-storage-authority", ".")
+    if not authority.startswith("."):
+        told["fs.azure.abfs.endpoint"] = authority
+    if scheme := properties.get("adls.dfs-storage-scheme"):
+        told["fs.azure.always.use.https"] = _truth(scheme != "http")
     if key := properties.get("adls.account-key"):
-        return {f"fs.azure.account.key.{host}": key}
+        return {**told, f"fs.azure.account.key.{host}": key}
     if client := properties.get("adls.client-id"):
         tenant = properties.get("adls.tenant-id", "")
         oauth = f"fs.azure.account.oauth2.client.{{}}.{host}"
         return {
+            **told,
             f"fs.azure.account.auth.type.{host}": "OAuth",
             f"fs.azure.account.oauth.provider.type.{host}": (
                 "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider"
@@ -124,7 +155,7 @@ def _azure(place: str, properties: Mapping[str, str]) -> Settings:
             oauth.format("secret"): properties.get("adls.client-secret", ""),
             oauth.format("endpoint"): f"https://login.microsoftonline.com/{tenant}/oauth2/token",
         }
-    return {}
+    return told
 
 
 def _hdfs(_: str, __: Mapping[str, str]) -> Settings:
@@ -153,12 +184,20 @@ _S3: _Known = (
     ),
     _s3,
 )
-_GCS: _Known = (("gcs.",), frozenset({"gcs.project-id"}), _gcs)
+_GCS_SETTINGS = {
+    "gcs.project-id": "fs.gs.project.id",
+    "gcs.service.host": "fs.gs.storage.root.url",
+}
+_GCS: _Known = (("gcs.",), frozenset(_GCS_SETTINGS), _gcs)
 _AZURE: _Known = (
     ("adls.",),
     frozenset(
         f"adls.{name}"
-        for name in ("account-key", "account-name", "client-id", "client-secret", "tenant-id")
+        for name in (
+            *("account-key", "account-name", "client-id", "client-secret", "tenant-id"),
+            *("blob-storage-authority", "blob-storage-scheme"),
+            *("dfs-storage-authority", "dfs-storage-scheme"),
+        )
     ),
     _azure,
 )

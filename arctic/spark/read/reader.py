@@ -139,7 +139,7 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         size_bytes=shared.size_bytes,
         rows=shared.rows,
         merged=shared.merged,
-        paths=[hadoop_path(path) for path in paths],
+        paths=[hadoop_path(path, io.properties) for path in paths],
         field_ids=[known_field_id(column) for column in scan.schema] if paths else [],
         row_counts=[file.record_count for file in shared.dirty_files],
         work=None if work is None else work_texts(work),

@@ -59,11 +59,41 @@ AZURE = "abfss://lake@acme.dfs.core.windows.net/t"
             },
         ),
         ("gs://b/t", {"gcs.project-id": "p"}, {"fs.gs.project.id": "p"}),
+        (
+            "gs://b/t",
+            {"gcs.service.host": "http://127.0.0.1:9"},
+            {"fs.gs.storage.root.url": "http://127.0.0.1:9"},
+        ),
         ("hdfs://name:8020/t", {}, {}),
         (
             AZURE,
             {"adls.account-name": "acme", "adls.account-key": "K"},
             {"fs.azure.account.key.acme.dfs.core.windows.net": "K"},
+        ),
+        (
+            "abfss://lake/t",
+            {
+                "adls.account-name": "acme",
+                "adls.account-key": "K",
+                "adls.blob-storage-authority": "127.0.0.1:9",
+                "adls.dfs-storage-authority": "127.0.0.1:9",
+                "adls.blob-storage-scheme": "http",
+                "adls.dfs-storage-scheme": "http",
+            },
+            {
+                "fs.azure.abfs.endpoint": "127.0.0.1:9",
+                "fs.azure.always.use.https": "false",
+                "fs.azure.account.key.acme.dfs.core.windows.net": "K",
+            },
+        ),
+        (
+            "abfss://lake/t",
+            {
+                "adls.account-name": "acme",
+                "adls.account-key": "K",
+                "adls.dfs-storage-authority": ".dfs.core.chinacloudapi.cn",
+            },
+            {"fs.azure.account.key.acme.dfs.core.chinacloudapi.cn": "K"},
         ),
         ("/lake/t", {"s3.signer": "x"}, {}),
     ],
@@ -119,14 +149,20 @@ def test_what_has_none_is_named(location: str, properties: Mapping[str, str], re
     assert hindrance("file:///lake/t", properties) is None
 
 
-def test_paths_of_s3_have_the_name_that_hadoop_gives_it() -> None:
+def test_paths_have_the_names_that_hadoop_gives_them() -> None:
     """Others have the same name on both sides; nothing else of a path is touched."""
-    for given, expected in {
-        "s3://b/a b%25/x": "s3a://b/a b%25/x",
-        "s3n://b/x": "s3a://b/x",
-        "s3a://b/s3://x": "s3a://b/s3://x",
-        "gs://b/x": "gs://b/x",
-        "/w/s3://x": "/w/s3://x",
-        "file:/w/x": "file:/w/x",
-    }.items():
-        assert hadoop_path(given) == expected
+    azure = {"adls.account-name": "acme", "adls.dfs-storage-authority": ".dfs.acme.net"}
+    plain = {"adls.account-name": "acme", "adls.dfs-storage-scheme": "http"}
+    for given, properties, expected in (
+        ("s3://b/a b%25/x", {}, "s3a://b/a b%25/x"),
+        ("s3n://b/x", {}, "s3a://b/x"),
+        ("s3a://b/s3://x", {}, "s3a://b/s3://x"),
+        ("gs://b/x", azure, "gs://b/x"),
+        ("/w/s3://x", {}, "/w/s3://x"),
+        ("file:/w/x", {}, "file:/w/x"),
+        ("abfss://c/a@b/x", azure, "abfss://c@acme.dfs.acme.net/a@b/x"),
+        ("abfss://c/x", plain, "abfs://c@acme.dfs.core.windows.net/x"),
+        ("abfs://c/x", {}, "abfs://c/x"),
+        ("abfs://c@other.dfs.acme.net/x", azure, "abfs://c@other.dfs.acme.net/x"),
+    ):
+        assert hadoop_path(given, properties) == expected

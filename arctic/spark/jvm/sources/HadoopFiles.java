@@ -159,10 +159,13 @@ public final class HadoopFiles {
 
   private static String lacking(String place) {
     String scheme = place.substring(0, place.indexOf(':'));
-    String brings = scheme.startsWith("abfs") ? "org.apache.hadoop:hadoop-azure:"
-        : scheme.equals("s3a") ? "org.apache.hadoop:hadoop-aws:" : "its connector for Hadoop ";
+    String hadoops = VersionInfo.getVersion();
+    String brings = scheme.startsWith("abfs") ? "org.apache.hadoop:hadoop-azure:" + hadoops
+        : scheme.equals("s3a") ? "org.apache.hadoop:hadoop-aws:" + hadoops
+        : scheme.equals("gs") ? "com.google.cloud.bigdataoss:gcs-connector"
+        : "its connector for Hadoop " + hadoops;
     return "the classes for " + scheme + ":// are not on its class path; " + brings
-        + VersionInfo.getVersion() + " brings them";
+        + " brings them";
   }
 
   private static String shortened(Throwable error) {
