@@ -26,13 +26,14 @@ import os
 import re
 import stat
 import struct
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from zlib import crc32
 
 from arctic.iceberg.storage.cache.block import Block, block_range
 from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
+from arctic.retry import RetryPolicy
 
 try:
     import fcntl
@@ -44,7 +45,7 @@ _log = logging.getLogger(__name__)
 _NAME = re.compile(r"[0-9a-f]{40}-\d+(\.new)?")
 _NEW = ".new"
 _LOCK = "bytes"
-_TRIES, _TRY_SECONDS = 20, 0.005
+_WHILE_LOCKED = RetryPolicy(retries=19, min_wait_ms=10, max_wait_ms=10)
 _MAGIC = b"ARB1"
 _HEAD = struct.Struct("<4s20sIQ")
 """Magic, key of the file, number of the block, length of the file."""
@@ -126,14 +127,8 @@ class DiskBlocks:
         # Nobody can put a link here: the folder is ours.
         lock = os.open(os.path.join(self.folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            for left in reversed(range(_TRIES)):
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if not left:
-                        raise
-                    time.sleep(_TRY_SECONDS)
+            take = partial(fcntl.flock, lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _WHILE_LOCKED.run(take, on=BlockingIOError)
             yield lock
         finally:
             os.close(lock)
