@@ -14,39 +14,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arctic.api import (
-        Consumer,
-        Table,
-        WriteReport,
-        adopt,
-        clone,
-        consumer,
-        consumers,
+    from arctic.api.adopting import adopt, release, repair
+    from arctic.api.completing import ready, windows
+    from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
+    from arctic.api.maintenance import expire, retire_writer, status, watermarks
+    from arctic.api.rows import explain, read, read_changes, write
+    from arctic.api.sharing import clone, publish, unpublish
+    from arctic.api.table import Table
+    from arctic.api.table_dataset import dataset
+    from arctic.api.tables import (
         create_table,
-        dataset,
-        drop_consumer,
         drop_table,
         evolve_schema,
-        expire,
-        explain,
         list_tables,
         open_table,
-        publish,
-        read,
-        read_changes,
-        ready,
-        release,
         rename,
-        repair,
-        retire_writer,
         set_properties,
-        status,
-        unpublish,
         unset_properties,
-        watermarks,
-        windows,
-        write,
     )
+    from arctic.api.write_data import WriteReport
     from arctic.cdc.decode import Decoding, Encoding
     from arctic.change_messages import apply_changes
     from arctic.errors import (
@@ -159,42 +145,58 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ApplyReport": "arctic.job.mirror.apply_messages",
-    "CloneReport": "arctic.job.past.clone_job",
-    "Decoding": "arctic.cdc.decode",
-    "Encoding": "arctic.cdc.decode",
-    "ExpireReport": "arctic.table.expire_report",
-    "MirrorReport": "arctic.job.mirror.mirror_settings",
-    "TopicReport": "arctic.job.mirror.topics.follow_topics",
-    "OptimizeReport": "arctic.optimizing.report",
-    "PublishReport": "arctic.job.publish.publish_report",
-    "Readiness": "arctic.job.complete.readiness",
-    "RefreshReport": "arctic.job.views.refresh_report",
-    "RepairReport": "arctic.job.adopt.repair_job",
-    "TableStatus": "arctic.optimizing.report",
-    "Window": "arctic.job.complete.window_job",
-    "apply_changes": "arctic.change_messages",
-    "list_views": "arctic.materialized",
-    "local_session": "arctic.with_spark",
-    "materialize": "arctic.materialized",
-    "mirror_kafka": "arctic.with_mirrors",
-    "mirror_mysql": "arctic.with_mirrors",
-    "mirror_postgres": "arctic.with_mirrors",
-    "optimize": "arctic.with_spark",
-    "package_zip": "arctic.with_spark",
-    "refresh": "arctic.materialized",
-    "register": "arctic.with_spark",
-    "serve": "arctic.with_service",
-    "spark_conf": "arctic.with_spark",
-    "spark_writer": "arctic.with_spark",
+    "arctic.api.adopting": ("adopt", "release", "repair"),
+    "arctic.api.completing": ("ready", "windows"),
+    "arctic.api.consuming": ("Consumer", "consumer", "consumers", "drop_consumer"),
+    "arctic.api.maintenance": ("expire", "retire_writer", "status", "watermarks"),
+    "arctic.api.rows": ("explain", "read", "read_changes", "write"),
+    "arctic.api.sharing": ("clone", "publish", "unpublish"),
+    "arctic.api.table": ("Table",),
+    "arctic.api.table_dataset": ("dataset",),
+    "arctic.api.tables": (
+        "create_table",
+        "drop_table",
+        "evolve_schema",
+        "list_tables",
+        "open_table",
+        "rename",
+        "set_properties",
+        "unset_properties",
+    ),
+    "arctic.api.write_data": ("WriteReport",),
+    "arctic.cdc.decode": ("Decoding", "Encoding"),
+    "arctic.change_messages": ("apply_changes",),
+    "arctic.job.adopt.repair_job": ("RepairReport",),
+    "arctic.job.complete.readiness": ("Readiness",),
+    "arctic.job.complete.window_job": ("Window",),
+    "arctic.job.mirror.apply_messages": ("ApplyReport",),
+    "arctic.job.mirror.mirror_settings": ("MirrorReport",),
+    "arctic.job.mirror.topics.follow_topics": ("TopicReport",),
+    "arctic.job.past.clone_job": ("CloneReport",),
+    "arctic.job.publish.publish_report": ("PublishReport",),
+    "arctic.job.views.refresh_report": ("RefreshReport",),
+    "arctic.materialized": ("list_views", "materialize", "refresh"),
+    "arctic.optimizing.report": ("OptimizeReport", "TableStatus"),
+    "arctic.table.expire_report": ("ExpireReport",),
+    "arctic.with_mirrors": ("mirror_kafka", "mirror_mysql", "mirror_postgres"),
+    "arctic.with_service": ("serve",),
+    "arctic.with_spark": (
+        "local_session",
+        "optimize",
+        "package_zip",
+        "register",
+        "spark_conf",
+        "spark_writer",
+    ),
 }
-"""The module of a name that is neither an error nor a verb of ``arctic.api``."""
+"""What each module defines; errors are of ``arctic.errors``."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'arctic' has no attribute {name!r}")
-    home = _HOMES.get(name) or ("arctic.errors" if name.endswith("Error") else "arctic.api")
+    home = _HOME_OF.get(name, "arctic.errors")
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

@@ -39,7 +39,9 @@ class Crew:
     def __init__(self, say: Callable[[str], None]) -> None:
         # To import everything takes seconds of a core: once, and not in each process.
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["arctic.api", "soak.workers"])
+        self._context.set_forkserver_preload(
+            ["arctic.api.tables", "arctic.api.rows", "soak.workers"]
+        )
         self._say = say
         self._reports: Queue[Report] = self._context.Queue()
         self._begun: set[str] = set()

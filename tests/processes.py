@@ -10,7 +10,7 @@ import multiprocessing
 from multiprocessing.context import ForkServerContext
 
 _IMPORTED = [
-    *("arctic.api", "arctic.iceberg.tables.create_table", "pytest"),
+    *("arctic.api.tables", "arctic.api.rows", "arctic.api.sharing", "arctic.with_spark", "pytest"),
     # What every child would import by its first statement of a catalog, or its first join.
     *("pyarrow.acero", "sqlalchemy.dialects.sqlite"),
 ]

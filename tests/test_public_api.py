@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import arctic
-from arctic import api
 
 VERBS = {
     "adopt": "identifier, *, primary_key, files, check_key, warehouse, catalog",
@@ -255,7 +254,6 @@ def test_a_public_name_is_defined_once() -> None:
 
     assert VERBS.keys() <= homes.keys()
     assert {name: [getattr(arctic, name).__module__] for name in homes} == homes
-    assert [name for name in api.__all__ if getattr(api, name) is not getattr(arctic, name)] == []
 
 
 def test_no_module_has_the_name_of_what_is_offered() -> None:

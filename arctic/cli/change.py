@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
 from arctic.cli.printed.render import print_json
 
@@ -19,7 +19,7 @@ from arctic.cli.printed.render import print_json
 @catalog_options
 def set_properties(table: str, settings: dict[str, str], output: str, **place: Any) -> None:
     """Set properties of TABLE, even if a bad one keeps it from being opened."""
-    found = api.set_properties(table, settings, **place_of(**place))
+    found = arctic.set_properties(table, settings, **place_of(**place))
     names = sorted(name for name in found.properties if _is_one_of(name, settings))
     _print(output, table, {name: found.properties[name] for name in names})
 
@@ -30,7 +30,7 @@ def set_properties(table: str, settings: dict[str, str], output: str, **place: A
 @catalog_options
 def unset_properties(table: str, names: tuple[str, ...], output: str, **place: Any) -> None:
     """Remove properties of TABLE, so that their defaults apply again."""
-    api.unset_properties(table, names, **place_of(**place))
+    arctic.unset_properties(table, names, **place_of(**place))
     _print(output, table, dict.fromkeys(names))
 
 
@@ -40,7 +40,7 @@ def unset_properties(table: str, names: tuple[str, ...], output: str, **place: A
 @catalog_options
 def rename(table: str, new_name: str, output: str, **place: Any) -> None:
     """Call TABLE by NEW_NAME (namespace.table) from now on."""
-    renamed = api.rename(table, new_name, **place_of(**place))
+    renamed = arctic.rename(table, new_name, **place_of(**place))
     if output == "json":
         print_json({"table": renamed.name, "before": table})
     else:

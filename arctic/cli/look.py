@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.look_lines import commit_lines, describe
 from arctic.cli.printed.render import print_json, print_rows
@@ -22,7 +22,7 @@ _filter = click.option(
 @catalog_options
 def tables(namespace: str | None, output: str, **place: Any) -> None:
     """List the tables of a NAMESPACE, or of all."""
-    names = api.list_tables(namespace, **place_of(**place))
+    names = arctic.list_tables(namespace, **place_of(**place))
     if output == "json":
         print_json(names)
         return
@@ -48,7 +48,7 @@ def show(
 ) -> None:
     """Describe a TABLE (namespace.table): schema, key, stores, nodes and some rows."""
     description = describe(
-        api.open_table(table, **place_of(**place)),
+        arctic.open_table(table, **place_of(**place)),
         row_count=rows,
         columns=_names(columns),
         row_filter=row_filter,
@@ -76,7 +76,7 @@ def explain(
     **place: Any,
 ) -> None:
     """Print how a read of TABLE would be carried out: nodes, files, deletes, tasks."""
-    plan = api.explain(
+    plan = arctic.explain(
         table, columns=_names(columns), filter=row_filter, analyze=analyze, **place_of(**place)
     )
     if output == "json":
@@ -90,7 +90,7 @@ def explain(
 @catalog_options
 def history(table: str, output: str, **place: Any) -> None:
     """List the snapshots of both stores of TABLE, oldest first."""
-    commits = api.open_table(table, **place_of(**place)).history()
+    commits = arctic.open_table(table, **place_of(**place)).history()
     if output == "json":
         print_json(commits.to_pylist(maps_as_pydicts="strict"))
     else:

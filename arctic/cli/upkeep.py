@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic import api, with_spark
+import arctic
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
 from arctic.cli.printed.upkeep_lines import (
     print_expired,
@@ -35,7 +35,7 @@ _options = click.option(
 @catalog_options
 def status(table: str, where: str | None, output: str, **place: Any) -> None:
     """Say what TABLE consists of, how healthy it is, and what optimizing is due."""
-    print_status(api.status(table, where=where, **place_of(**place)), output)
+    print_status(arctic.status(table, where=where, **place_of(**place)), output)
 
 
 @click.command()
@@ -50,7 +50,7 @@ def status(table: str, where: str | None, output: str, **place: Any) -> None:
 @catalog_options
 def optimize(table: str, kind: str | None, where: str | None, output: str, **place: Any) -> None:
     """Fold the changes of TABLE into base files, and small files into large ones."""
-    report = with_spark.optimize(table, type=kind, where=where, **place_of(**place))
+    report = arctic.optimize(table, type=kind, where=where, **place_of(**place))
     print_optimized(report, output)
 
 
@@ -61,7 +61,7 @@ def optimize(table: str, kind: str | None, where: str | None, output: str, **pla
 @catalog_options
 def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any) -> None:
     """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
-    report = api.expire(table, dry_run=dry_run, options=options, **place_of(**place))
+    report = arctic.expire(table, dry_run=dry_run, options=options, **place_of(**place))
     print_expired(report, output)
 
 
@@ -74,7 +74,7 @@ def clean_orphans(
     table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any
 ) -> None:
     """Delete files in the folders of TABLE that nothing refers to."""
-    found = api.open_table(table, **place_of(**place))
+    found = arctic.open_table(table, **place_of(**place))
     print_expired(found.clean_orphans(dry_run=dry_run, options=options), output)
 
 
@@ -83,7 +83,7 @@ def clean_orphans(
 @catalog_options
 def watermarks(table: str, output: str, **place: Any) -> None:
     """Say how far event time has come in TABLE with each of its writers."""
-    print_watermarks(table, api.watermarks(table, **place_of(**place)), output)
+    print_watermarks(table, arctic.watermarks(table, **place_of(**place)), output)
 
 
 @click.command("retire-writer")
@@ -92,4 +92,4 @@ def watermarks(table: str, output: str, **place: Any) -> None:
 @catalog_options
 def retire_writer(table: str, writer: str, output: str, **place: Any) -> None:
     """Let the watermark of TABLE no longer wait for WRITER."""
-    print_watermarks(table, api.retire_writer(table, writer, **place_of(**place)), output)
+    print_watermarks(table, arctic.retire_writer(table, writer, **place_of(**place)), output)

@@ -352,7 +352,7 @@ def test_a_bug_is_one_line_too(run: Command, monkeypatch: pytest.MonkeyPatch) ->
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr("arctic.api.list_tables", fail)
+    monkeypatch.setattr(arctic, "list_tables", fail)
 
     outcome = run("tables")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic.api import Table
+from arctic.api.table import Table
 from arctic.cli.printed.render import print_facts, print_rows
 
 _NODE_COLUMNS = (

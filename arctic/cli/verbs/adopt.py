@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 
@@ -25,7 +25,7 @@ def adopt(
 ) -> None:
     """Give the plain Iceberg table TABLE a primary key; no data file is rewritten."""
     key = [name.strip() for name in primary_key.split(",")]
-    api.adopt(table, primary_key=key, files=files, check_key=not trust_key, **place_of(**place))
+    arctic.adopt(table, primary_key=key, files=files, check_key=not trust_key, **place_of(**place))
     if output == "json":
         print_json({"table": table, "primary_key": key})
     else:
@@ -38,7 +38,7 @@ def adopt(
 @catalog_options
 def release(table: str, discard_changes: bool, output: str, **place: Any) -> None:
     """Make TABLE a plain Iceberg table again."""
-    api.release(table, discard_changes=discard_changes, **place_of(**place))
+    arctic.release(table, discard_changes=discard_changes, **place_of(**place))
     if output == "json":
         print_json({"table": table, "released": True})
     else:
@@ -50,7 +50,7 @@ def release(table: str, discard_changes: bool, output: str, **place: Any) -> Non
 @catalog_options
 def repair(table: str, output: str, **place: Any) -> None:
     """Turn the equality deletes of the Iceberg table TABLE into position deletes or vectors."""
-    report = api.repair(table, **place_of(**place))
+    report = arctic.repair(table, **place_of(**place))
     if output == "json":
         print_json({**asdict(report), "seconds": round(report.seconds, 3)})
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 from arctic.job.complete.readiness import Readiness
@@ -39,7 +39,7 @@ def ready(
     table: str, until: str, wait: float, writers: tuple[str, ...], output: str, **place: Any
 ) -> int:
     """Say whether TABLE has every row before a time; exit code 3 if it has not."""
-    found = api.ready(table, until, wait=wait, writers=writers, **place_of(**place))
+    found = arctic.ready(table, until, wait=wait, writers=writers, **place_of(**place))
     if output == "json":
         print_json(
             {
@@ -86,7 +86,7 @@ def windows(
         tellers.append(run_by(line, seconds=None))
     if url is not None:
         tellers.append(webhook(url))
-    for window in api.windows(
+    for window in arctic.windows(
         table,
         every,
         consumer=consumer,

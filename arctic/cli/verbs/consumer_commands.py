@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json, print_rows
 
@@ -16,7 +16,7 @@ from arctic.cli.printed.render import print_json, print_rows
 @catalog_options
 def consumers(table: str, output: str, **place: Any) -> None:
     """List the consumers of the changes of TABLE, with how far they are behind."""
-    found = api.consumers(table, **place_of(**place))
+    found = arctic.consumers(table, **place_of(**place))
     if output == "json":
         rows = found.to_pylist()
         print_json([{**row, "behind": row["behind"].total_seconds()} for row in rows])
@@ -30,7 +30,7 @@ def consumers(table: str, output: str, **place: Any) -> None:
 @catalog_options
 def drop_consumer(table: str, name: str, output: str, **place: Any) -> None:
     """Forget the consumer NAME of TABLE, so that expiry may take what only it held back."""
-    api.drop_consumer(table, name, **place_of(**place))
+    arctic.drop_consumer(table, name, **place_of(**place))
     if output == "json":
         print_json({"table": table, "dropped": name})
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
 from arctic.cli.printed.render import print_json
 from arctic.job.edit.edit_report import EditReport
@@ -26,7 +26,7 @@ _where = click.option(
 @catalog_options
 def delete(table: str, where: str, output: str, **place: Any) -> None:
     """Delete the rows of TABLE that a condition is true of, in one commit."""
-    _print(api.open_table(table, **place_of(**place)).delete(_condition(where)), output)
+    _print(arctic.open_table(table, **place_of(**place)).delete(_condition(where)), output)
 
 
 @click.command()
@@ -38,7 +38,7 @@ def delete(table: str, where: str, output: str, **place: Any) -> None:
 @catalog_options
 def update(table: str, settings: dict[str, str], where: str, output: str, **place: Any) -> None:
     """Set columns of the rows of TABLE that a condition is true of, in one commit."""
-    found = api.open_table(table, **place_of(**place))
+    found = arctic.open_table(table, **place_of(**place))
     _print(found.update(_condition(where), set=settings), output)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
 from arctic.cli.printed.look_lines import columns_of
 from arctic.cli.printed.render import print_json, print_rows
@@ -51,7 +51,7 @@ def evolve(
     """Add, rename, widen and drop columns of TABLE, all at once."""
     if not (add or rename or widen or drop):
         raise click.UsageError("expected --add, --rename, --widen or --drop, one at least.")
-    found = api.evolve_schema(
+    found = arctic.evolve_schema(
         table,
         add=_types(add),
         rename=rename,

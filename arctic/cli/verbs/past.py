@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json, print_rows
 from arctic.job.past.restore_job import RestoreReport
@@ -25,7 +25,7 @@ _as_of = click.option(
 @catalog_options
 def versions(table: str, output: str, **place: Any) -> None:
     """List the states that commits have made of TABLE, oldest first, with their tags."""
-    found = api.open_table(table, **place_of(**place)).versions()
+    found = arctic.open_table(table, **place_of(**place)).versions()
     if output == "json":
         print_json(found.to_pylist())
     else:
@@ -42,7 +42,7 @@ def tag(
     table: str, name: str, version: str | None, as_of: str | None, output: str, **place: Any
 ) -> None:
     """Give a state of TABLE a NAME, so that expiry keeps it."""
-    made = api.open_table(table, **place_of(**place)).tag(name, version, as_of=as_of)
+    made = arctic.open_table(table, **place_of(**place)).tag(name, version, as_of=as_of)
     if output == "json":
         print_json({"table": table, "tag": made.name, **_ids(made)})
     else:
@@ -63,7 +63,7 @@ create_tag.name, create_tag.hidden = "create-tag", True
 @catalog_options
 def drop_tag(table: str, name: str, output: str, **place: Any) -> None:
     """Forget the tag NAME of TABLE."""
-    api.open_table(table, **place_of(**place)).drop_tag(name)
+    arctic.open_table(table, **place_of(**place)).drop_tag(name)
     _print_dropped(table, "tag", name, output)
 
 
@@ -74,7 +74,7 @@ def drop_tag(table: str, name: str, output: str, **place: Any) -> None:
 @catalog_options
 def restore(table: str, version: str | None, as_of: str | None, output: str, **place: Any) -> None:
     """Bring TABLE back to a VERSION: a number, a tag or a snapshot; or to a time."""
-    _print(api.open_table(table, **place_of(**place)).restore(version, as_of=as_of), output)
+    _print(arctic.open_table(table, **place_of(**place)).restore(version, as_of=as_of), output)
 
 
 @click.command("set-current-version")
@@ -83,7 +83,7 @@ def restore(table: str, version: str | None, as_of: str | None, output: str, **p
 @catalog_options
 def set_current_version(table: str, version: str, output: str, **place: Any) -> None:
     """Bring a VERSION of TABLE back: a number, a tag or a snapshot."""
-    _print(api.open_table(table, **place_of(**place)).set_current_version(version), output)
+    _print(arctic.open_table(table, **place_of(**place)).set_current_version(version), output)
 
 
 @click.command("rollback-to-timestamp")
@@ -92,7 +92,7 @@ def set_current_version(table: str, version: str, output: str, **place: Any) -> 
 @catalog_options
 def rollback_to_timestamp(table: str, time: str, output: str, **place: Any) -> None:
     """Bring the state of TABLE at a TIME back, such as 2024-02-29T12:00:00Z."""
-    _print(api.open_table(table, **place_of(**place)).rollback_to_timestamp(time), output)
+    _print(arctic.open_table(table, **place_of(**place)).rollback_to_timestamp(time), output)
 
 
 @click.command("rollback-to-snapshot")
@@ -101,7 +101,7 @@ def rollback_to_timestamp(table: str, time: str, output: str, **place: Any) -> N
 @catalog_options
 def rollback_to_snapshot(table: str, snapshot: int, output: str, **place: Any) -> None:
     """Bring the state of a SNAPSHOT of TABLE back, by its id in either store."""
-    _print(api.open_table(table, **place_of(**place)).rollback_to_snapshot(snapshot), output)
+    _print(arctic.open_table(table, **place_of(**place)).rollback_to_snapshot(snapshot), output)
 
 
 @click.command()
@@ -114,7 +114,7 @@ def clone(
     table: str, target: str, version: str | None, as_of: str | None, output: str, **place: Any
 ) -> None:
     """Make a table TARGET that begins with the rows of TABLE, by reference to its files."""
-    report = api.clone(table, target, version=version, as_of=as_of, **place_of(**place))
+    report = arctic.clone(table, target, version=version, as_of=as_of, **place_of(**place))
     if output == "json":
         print_json({"table": table, "target": report.target, **_ids(report)})
     else:
@@ -126,7 +126,7 @@ def clone(
 @catalog_options
 def branches(table: str, output: str, **place: Any) -> None:
     """List the branches of TABLE, with the snapshot at the head of each."""
-    found = api.open_table(table, **place_of(**place)).branches()
+    found = arctic.open_table(table, **place_of(**place)).branches()
     rows = [{"branch": each.name, "snapshot_id": each.snapshot_id} for each in found]
     if output == "json":
         print_json(rows)
@@ -145,7 +145,7 @@ def create_branch(
     table: str, name: str, version: str | None, as_of: str | None, output: str, **place: Any
 ) -> None:
     """Let branch NAME of TABLE, which has no key, begin at a state of it."""
-    made = api.open_table(table, **place_of(**place)).create_branch(name, version, as_of=as_of)
+    made = arctic.open_table(table, **place_of(**place)).create_branch(name, version, as_of=as_of)
     if output == "json":
         print_json({"table": table, "branch": made.name, "snapshot_id": made.snapshot_id})
     else:
@@ -158,7 +158,7 @@ def create_branch(
 @catalog_options
 def drop_branch(table: str, name: str, output: str, **place: Any) -> None:
     """Forget the branch NAME of TABLE."""
-    api.open_table(table, **place_of(**place)).drop_branch(name)
+    arctic.open_table(table, **place_of(**place)).drop_branch(name)
     _print_dropped(table, "branch", name, output)
 
 
@@ -169,7 +169,7 @@ def drop_branch(table: str, name: str, output: str, **place: Any) -> None:
 @catalog_options
 def fast_forward(table: str, branch: str, to: str, output: str, **place: Any) -> None:
     """Move BRANCH of TABLE, such as main, to the head of branch TO, which goes on from it."""
-    before, after = api.open_table(table, **place_of(**place)).fast_forward(branch, to)
+    before, after = arctic.open_table(table, **place_of(**place)).fast_forward(branch, to)
     if output == "json":
         print_json({"table": table, "branch": branch, "before": before, "after": after})
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+import arctic
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 
@@ -27,7 +27,7 @@ _form = click.option(
 @catalog_options
 def publish(table: str, into: str | None, form: str | None, output: str, **place: Any) -> None:
     """Show the newest rows of TABLE as a plain Iceberg table that any engine reads."""
-    report = api.publish(table, into=into, output=form, **place_of(**place))
+    report = arctic.publish(table, into=into, output=form, **place_of(**place))
     if output == "json":
         print_json({**asdict(report), "seconds": round(report.seconds, 3)})
     else:
@@ -40,7 +40,7 @@ def publish(table: str, into: str | None, form: str | None, output: str, **place
 @catalog_options
 def unpublish(table: str, into: str | None, output: str, **place: Any) -> None:
     """Drop the published table of TABLE; its own rows stay."""
-    names = api.unpublish(table, into, **place_of(**place))
+    names = arctic.unpublish(table, into, **place_of(**place))
     if output == "json":
         print_json({"table": table, "dropped": list(names)})
     else:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as st
 
-from arctic.api import Table
+from arctic.api.table import Table
 from arctic.job.reference import table_reference
 from arctic.job.tasks.run_tasks import TaskRunner
 
