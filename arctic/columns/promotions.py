@@ -1,4 +1,4 @@
-"""Which type may become which: the one table, by three questions of growing patience.
+"""Which type may become which: one table, three questions, each more lenient than the last.
 
 Rules:
     - ``promotes``: a column of a table may change to this type; every older file stays readable.

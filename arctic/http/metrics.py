@@ -1,4 +1,4 @@
-"""What Prometheus is told: what was said of the service, and how its tables and groups are."""
+"""What Prometheus is told: counts of events, and the state of tables and groups."""
 
 from __future__ import annotations
 

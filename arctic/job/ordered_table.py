@@ -1,4 +1,4 @@
-"""What is not done to a table that holds rows of a key against one another: refused at once."""
+"""Refused at once: what would go wrong where a table holds rows of a key against one another."""
 
 from __future__ import annotations
 

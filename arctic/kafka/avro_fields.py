@@ -1,7 +1,7 @@
-"""Rows in Avro whose fields are no further rows, read a field of all of them at a time.
+"""Flat rows in Avro, read field by field: one field of all messages at a time.
 
-Strategy: values of a row follow one another, and each says how long it is. So one step finds a
-field in every message at once, as far as the messages are long.
+Strategy: the values of a row follow one another, and each says how long it is. So a step that knows
+where a field begins in every message knows where the next one does.
 
 Rules:
     - Messages that are certain are read so, others one by one by somebody else: those that are cut,

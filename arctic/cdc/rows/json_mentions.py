@@ -1,9 +1,9 @@
-"""Whether parsed messages mention a field that is null, or leave it out: a parser tells neither.
+"""Whether a field that is null in parsed messages stands in their text: a parser does not tell.
 
-Strategy: in a valid document a field's name between quotes with a colon behind them is that field
-and nothing else, if no name of the document has a quote of its own: quotes in texts have a
-backslash before them. A message has a field once in each of its objects. So a name that is in the
-text as often as there are objects for it is in each of them.
+Strategy: count. In a valid document a name between quotes with a colon behind them is a field, for
+quotes in texts have a backslash before them; that holds where no name has a quote itself. An object
+has a field at most once. So where the text has the name as often as there are objects that may have
+it, each of them has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages whose form a schema tells, so that they are columns before anything else is known."""
+"""Messages with a schema, which become columns before their table is known."""
 
 from __future__ import annotations
 

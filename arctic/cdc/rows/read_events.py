@@ -1,4 +1,4 @@
-"""Events of one table become rows: by whole columns what can be, the rest by their lists."""
+"""Events of one table become rows: whole columns where possible, the rest from lists of values."""
 
 from __future__ import annotations
 

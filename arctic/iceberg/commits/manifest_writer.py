@@ -1,4 +1,4 @@
-"""Manifests as commits write them: many entries in a block, and small ones made one now and then.
+"""Manifests as commits write them: many entries in a block, and small ones merged now and then.
 
 They are of data and delete files, of format versions 2 and 3. PyIceberg works out anew for each how
 entries are encoded: half the cost of one with a few entries. It is the same for all whose

@@ -1,4 +1,4 @@
-"""Filters that engines push down with a scan, which then trust that no other row comes.
+"""Filters that engines push down with a scan, and do not test again themselves.
 
 DuckDB and Polars write them as pyarrow expressions and mean them as they compare themselves: NaN is
 the greatest number and equal to itself, -0.0 and 0.0 are the same. To pyarrow NaN compares with

@@ -1,4 +1,4 @@
-"""Stores by name, and what to do where there is none: wait if it is coming, or say which come near.
+"""Stores by name, and what to do where there is none: wait if it is coming, or name the nearest.
 
 Rules:
     - Between two renames nobody has the name of a table that another one replaces. Whoever asks for

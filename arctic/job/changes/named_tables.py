@@ -1,8 +1,8 @@
-"""Tables dropped and renamed, with what they hold of others: a view is a consumer of its sources.
+"""Drops and renames of tables, and of the consumers by which a view follows its sources.
 
 Rules:
-    - Whoever stops in between leaves a consumer too many, which holds its source back as long as
-      any that does not move; never a view without one.
+    - A call that stops half way leaves a consumer too many, which keeps changes of its source from
+      expiry; it never leaves a view without one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The events of one batch, each table's share committed once: the loop of all that brings changes.
+"""The loop that applies a batch of events: each table's share of them is committed once.
 
 Rules:
     - What cannot be applied goes to the quarantine first: it is found again as long as its table

@@ -1,4 +1,4 @@
-"""The settings with which a Spark that no Python of ours has begun has the catalog too.
+"""The settings that give the catalog to a Spark which our Python has not started.
 
 For the spark-sql shell, the Thrift server, spark-submit, a platform's notebooks, and the server of
 Spark Connect.

@@ -1,4 +1,4 @@
-"""This package as one file, for workers of a cluster that have all but it.
+"""This package as one file, for workers of a cluster on which it is not installed.
 
 Spark hands such a file to each worker (``addPyFile``, ``--py-files``). What Arctic is built on has
 compiled parts and cannot go that way: it must be there, or come as a whole environment.

@@ -1,4 +1,4 @@
-"""What part of a frame's rows partitions have, by a sample: of a write that knows nothing else.
+"""The share of a frame's rows that each partition gets, by a sample, where nothing else tells.
 
 Rules:
     - A sample reads the frame once more, so it is taken only where that costs little, of the

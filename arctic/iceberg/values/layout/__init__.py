@@ -1,1 +1,1 @@
-"""How rows lie in the files of a table: by what they are sorted, of what there are filters."""
+"""How rows lie in the files of a table: what they are sorted by, what has bloom filters."""

@@ -1,4 +1,4 @@
-"""The columns of which files have bloom filters, as a property of the table.
+"""For which columns files have bloom filters, as a property of the table.
 
 Rules:
     - Iceberg's own property for a column means the same.

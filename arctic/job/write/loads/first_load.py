@@ -1,7 +1,7 @@
-"""The first rows of a table with a key, written as what leaves the same table and costs less.
+"""The first rows of a table with a key, written without deletes: the same table for less work.
 
-Strategy: an upsert holds its rows against those of the table, and stores for each that the key is
-gone before it is there again. Where there are no rows, all of that is for nothing.
+Strategy: an upsert holds its rows against those of the table, and writes a delete before each of
+them. In an empty table all of that is for nothing.
 
 Rules:
     - A table that is made for its rows has no reader yet: they go to the base store, as those of an

@@ -1,4 +1,4 @@
-"""Footers of Parquet files that are loaded: which row groups, with which keys, and may Arrow read.
+"""Footers of Parquet files that are loaded: their row groups, the keys, whether Arrow may read.
 
 Rules:
     - Whatever a file has that Spark would read otherwise than Arrow does is left to Spark.
