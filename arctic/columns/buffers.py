@@ -34,7 +34,7 @@ def value_offsets(array: pa.Array) -> npt.NDArray[Any]:
     """Return where each value begins, and behind them where the last one ends, in ``value_bytes``.
 
     Args:
-        array: string, binary, their large forms or fixed-size binary, of at least one row.
+        array: string, binary, their large forms or fixed-size binary.
 
     Returns:
         Bytes, as int32 or int64, whichever the array has.
@@ -45,6 +45,8 @@ def value_offsets(array: pa.Array) -> npt.NDArray[Any]:
         return ends
     wide = pat.is_large_string(array.type) or pat.is_large_binary(array.type)
     dtype = np.dtype(np.int64 if wide else np.int32)
+    if not len(array):
+        return np.zeros(1, dtype)  # The buffer of an empty array may be empty, or none.
     return np.frombuffer(
         array.buffers()[1], dtype, count=len(array) + 1, offset=array.offset * dtype.itemsize
     )

@@ -25,6 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from arctic.columns.buffers import value_bytes, value_offsets
+
 RANK_BITS = 12
 """4,096 ranks of a column: more than there are files and row groups to tell apart in a node."""
 
@@ -157,9 +159,7 @@ def _text_codes(values: pa.Array, prefix: bytes) -> _Codes:
     count = len(values)
     if not count:
         return np.zeros(0, dtype=np.uint64)
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64)
-    offsets = offsets[values.offset : values.offset + count + 1]
-    data = np.frombuffer(values.buffers()[2] or b"", dtype=np.uint8)
+    offsets, data = value_offsets(values), value_bytes(values)
     starts, lengths = offsets[:-1], np.diff(offsets)
     codes = _big_endian(data, starts + len(prefix), lengths - len(prefix))
     if prefix:

@@ -21,6 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.buffers import value_bytes, value_offsets
+
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -137,10 +139,9 @@ def read_fields(
         The values of each field as int64, float32, float64, bool, string, binary or null, and of
         which messages they are.
     """
-    offsets = np.frombuffer(messages.buffers()[1], np.int32)[messages.offset :].astype(np.int64)
-    data = np.frombuffer(messages.buffers()[2], np.uint8)
+    offsets = value_offsets(messages).astype(np.int64)
     walk = _Walk(
-        data=np.concatenate([data, np.zeros(_PADDING, np.uint8)]),
+        data=np.concatenate([value_bytes(messages), np.zeros(_PADDING, np.uint8)]),
         place=offsets[rows] + header,
         end=offsets[rows + 1],
         is_good=np.ones(len(rows), np.bool_),

@@ -28,6 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.buffers import value_bytes, value_offsets
 from arctic.kafka.avro_fields import Integers
 from arctic.kafka.avro_rows import HEADER, AvroRows
 from arctic.kafka.avro_schemas import AvroSchema, avro_schema
@@ -167,8 +168,7 @@ def _schema_numbers(messages: pa.Array) -> Integers:
     is_avro = pc.fill_null(pc.equal(first, _MAGIC), False).to_numpy(zero_copy_only=False)
     found[is_avro] = _NO_SCHEMA
     is_whole = is_avro & (lengths >= HEADER)
-    starts = np.frombuffer(messages.buffers()[1], np.int32)[messages.offset :][: len(messages)]
-    data = np.frombuffer(messages.buffers()[2] or b"", np.uint8)
+    starts, data = value_offsets(messages)[:-1], value_bytes(messages)
     head = data[starts[is_whole][:, None] + np.arange(1, HEADER)]
     found[is_whole] = head.astype(np.int64) @ (256 ** np.arange(3, -1, -1))
     return found

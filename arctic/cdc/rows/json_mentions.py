@@ -12,9 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Collection
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
+
+from arctic.columns.buffers import value_bytes, value_offsets
 
 # It begins as nothing does that may stand between two texts.
 _PLAIN = re.compile(r'[A-Za-z_][^"\\]*')
@@ -58,7 +59,5 @@ def _columns(found: pa.Table) -> list[tuple[str, pa.Array]]:
 
 def _text_of(messages: pa.Array) -> bytes:
     """Return all texts, one after the other."""
-    offsets = np.frombuffer(messages.buffers()[1], np.int32)[messages.offset :]
-    begin, end = int(offsets[0]), int(offsets[len(messages)])
-    text: bytes = messages.buffers()[2][begin:end].to_pybytes()
-    return text
+    offsets = value_offsets(messages)
+    return value_bytes(messages)[offsets[0] : offsets[-1]].tobytes()

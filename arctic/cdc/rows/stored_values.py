@@ -14,6 +14,7 @@ import pyarrow.types as pt
 
 from arctic.cdc.decode import Encoding
 from arctic.cdc.unread import ReadColumn
+from arctic.columns.buffers import value_bytes, value_offsets
 
 _FACTORS = {
     Encoding.MILLISECONDS: 1000,
@@ -95,10 +96,8 @@ def _decimals(values: pa.Array, column: ReadColumn) -> pa.Array:
     if lengths.min() < 1 or lengths.max() > _DECIMAL_BYTES:
         raise pa.ArrowInvalid("a decimal of no bytes, or of more than 16")
     # A null has no bytes; those of the value behind it are read, and left out below.
-    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
-    offsets = np.frombuffer(values.buffers()[1], np.int32)
-    starts = offsets[values.offset : values.offset + len(values)].astype(np.int64)
-    data = np.concatenate([data, np.zeros(_DECIMAL_BYTES, np.uint8)])
+    starts = value_offsets(values)[:-1].astype(np.int64)
+    data = np.concatenate([value_bytes(values), np.zeros(_DECIMAL_BYTES, np.uint8)])
     negative = (data[starts] >> 7).astype(np.bool_)
     unscaled = np.where(negative, 255, 0).astype(np.uint8)[:, None].repeat(_DECIMAL_BYTES, axis=1)
     for back in range(int(lengths.max())):
