@@ -3,9 +3,9 @@
 Rules:
     - ``plan`` is a function of two positions: the same pair gives the same rows, whatever was
       optimized in between; or it is refused, where history has expired.
-    - The columns are those of the table as it was opened first: a stream that runs keeps them,
-      also the old name of a column that is renamed meanwhile.
-      Where one was widened since, files are read with its type of now, and values cast back.
+    - The columns are those of the table as it was opened first. A stream that runs keeps them: a
+      column that is renamed meanwhile keeps its old name; one that is widened is read with its new
+      type, and values are cast back.
     - A reader and its groups pickle: they go to executors, which never see a catalog.
 """
 

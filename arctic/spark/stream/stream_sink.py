@@ -6,6 +6,8 @@ Rules:
     - What fails stops the query, and the batch is written again when it is restarted. Where another
       writer won, it is written again at once: it lands once, as its number says which it is.
     - Each batch is spread by what the ones before it taught of the sizes of partitions.
+    - Each batch is held against the columns of its moment, so the first one after a rename is
+      refused: see ``conform``.
 
 Must not know: how a frame becomes files.
 """

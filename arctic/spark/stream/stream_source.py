@@ -8,7 +8,8 @@ Rules:
       a restart computes it anew. So the end of the first batch carries where it began, and that
       counts.
     - Before Spark 4.2 a source is not told where a query stands: it remembers what it saw.
-    - Every batch has exactly the schema that Spark asked for; Spark checks the first one only.
+    - Every batch has exactly the schema that Spark asked for; Spark checks the first one only. It
+      keeps the columns of its beginning where the table renames one meanwhile: see ``change_job``.
 
 Must not know: how files are merged.
 """
