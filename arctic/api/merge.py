@@ -83,8 +83,8 @@ class Merge:
             ConflictError: others committed during every attempt; nothing was changed.
             CommitStateUnknownError: the catalog did not answer; look before merging again.
         """
-        report = merge_rows(self._table.reference.whole(), self._source, self._on, self._clauses)
-        return committed(self._table, report)
+        done = merge_rows(self._table.reference.whole(), self._source, self._on, self._clauses)
+        return committed(self._table, done)
 
     def _with(self, when: When, condition: str | None, what: Any) -> Merge:
         self._asked.append(

@@ -48,8 +48,6 @@ def _condition(where: str) -> str | None:
 
 def _print(report: EditReport, output: str) -> None:
     if output == "json":
-        known = {**asdict(report), "seconds": round(report.seconds, 3)}
-        del known["table_properties"]  # `arctic describe` shows them
-        print_json(known)
+        print_json({**asdict(report), "seconds": round(report.seconds, 3)})
     else:
         click.echo(str(report))

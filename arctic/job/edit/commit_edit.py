@@ -26,7 +26,7 @@ from arctic.iceberg.commits.commit import commit_append
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import Identity, OpenTable
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.sql_rows import one_moment
 from arctic.job.nudge import nudge_service
 from arctic.job.ordered_table import refuse_edits
@@ -124,7 +124,7 @@ def edited(
     attempt: Callable[[EditedTable], EditReport],
     *,
     commits: bool = True,
-) -> EditReport:
+) -> DoneEdit:
     """Carry an edit out, again in the newest state where others were faster.
 
     Args:
@@ -153,12 +153,9 @@ def edited(
                 raise
             outrun = error
         else:
-            return replace(
-                report,
-                attempts=number + 1,
-                seconds=time.monotonic() - started,
-                table_properties=opened.table.properties,
-            )
+            seconds = time.monotonic() - started
+            report = replace(report, attempts=number + 1, seconds=seconds)
+            return DoneEdit(report=report, properties=opened.table.properties)
     raise ConflictError(
         f"table {opened.table.name!r}: during each of {number + 1} attempts others "
         f"changed what had been read, and nothing was changed here; the last time: "

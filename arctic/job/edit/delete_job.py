@@ -30,7 +30,7 @@ from arctic.job.edit.commit_edit import (
     written,
 )
 from arctic.job.edit.commit_places import change_places, has_place_names
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
 from arctic.job.read.scan_job import ScanJob
@@ -44,7 +44,7 @@ from arctic.table.filters.predicate import Predicate
 from arctic.writing.target import TaskResult, WriteTarget
 
 
-def delete_where(reference: TableReference, where: Any) -> EditReport:
+def delete_where(reference: TableReference, where: Any) -> DoneEdit:
     """Delete the rows that a condition is true of, in one commit.
 
     Args:

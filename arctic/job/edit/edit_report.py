@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,6 @@ class EditReport:
     attempts: int = 1
     """The first one included; others committed during each before the last."""
     seconds: float = 0.0
-    table_properties: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """What the edited table says of itself; it decides what follows the commit."""
 
     def __str__(self) -> str:
         """Return a line for a terminal."""
@@ -43,3 +41,12 @@ class EditReport:
         ]
         done = ", ".join(said) or "nothing"
         return f"{self.table}: {done}, in {self.seconds:.1f} s; snapshot {self.snapshot_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneEdit:
+    """An edit that is over, for whoever does what is to follow it."""
+
+    report: EditReport
+    properties: Mapping[str, str]
+    """Of the table as it was edited."""

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from arctic.job.edit.commit_edit import EditedTable, edited, key_and_partition
 from arctic.job.edit.delete_job import delete_by_key, read_for_delete
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.update_job import update_by_key
 from arctic.job.edit.where import Where
 from arctic.job.read.scan_job import ScanJob
@@ -67,7 +67,7 @@ def small_edit(
     new_rows: NewRows | None,
     *,
     overwritten: Collection[str] = (),
-) -> EditReport | None:
+) -> DoneEdit | None:
     """Delete or update the rows that a condition is true of, in one commit; None: ask the engine.
 
     Args:
@@ -123,7 +123,7 @@ def done_here(
     reference: TableReference,
     command: str,
     change: Callable[[EditedTable, KeyRule], EditReport],
-) -> EditReport | None:
+) -> DoneEdit | None:
     """Change a table with a key in one commit; None: ask the engine.
 
     Args:

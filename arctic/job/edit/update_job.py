@@ -21,7 +21,7 @@ from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, commit_events, edited, event_schema, events
 from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.delete_job import rewritten
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.key_changes import NewKeys, refuse_older, update_events
 from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
@@ -31,7 +31,7 @@ from arctic.job.write.beside.read_rows import ReadRows, compared
 from arctic.writing.write_request import KeyRule
 
 
-def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) -> EditReport:
+def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) -> DoneEdit:
     """Set columns of the rows that a condition is true of, in one commit.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.edit.delete_job import delete_where
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.update_job import update_where
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
@@ -52,8 +52,8 @@ def update(
     return committed(asked, update_where(asked.reference.whole(), set, where))
 
 
-def committed(asked: AskedWrite, report: EditReport) -> EditReport:
-    """Do what was asked for, where anything was committed."""
-    if report.snapshot_id is not None:
-        after_write(asked, report.table_properties, None, optimizes=asked.optimizes)
-    return report
+def committed(asked: AskedWrite, done: DoneEdit) -> EditReport:
+    """Do what was asked for, where anything was committed; return what the edit did."""
+    if done.report.snapshot_id is not None:
+        after_write(asked, done.properties, None, optimizes=asked.optimizes)
+    return done.report

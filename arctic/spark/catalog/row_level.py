@@ -19,7 +19,7 @@ import pyarrow.types as pat
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InvalidInputError
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit
 from arctic.job.edit.merging.small_merge import small_merge
 from arctic.job.edit.small_edit import NotHereError, small_edit
 from arctic.job.edit.where import Where
@@ -78,20 +78,17 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
     frame = frame_of_jvm(java_frame)
     write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
     if asked.rows == _SOURCE_ROWS:
-        report = _merged_here(asked, frame, write.reference)
-        if report is None:
+        done = _merged_here(asked, frame, write.reference)
+        if done is None:
             return DoneAnswer(found=False)
     else:
-        report = _done_here(asked, write.reference)
-    if report is None:
-        properties = _written_by_tasks(asked, frame, write)
-    else:
-        properties = report.table_properties
+        done = _done_here(asked, write.reference)
+    properties = _written_by_tasks(asked, frame, write) if done is None else done.properties
     after_write(write, properties, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
     return DoneAnswer(found=True)
 
 
-def _done_here(asked: RowLevelQuestion, reference: TableReference) -> EditReport | None:
+def _done_here(asked: RowLevelQuestion, reference: TableReference) -> DoneEdit | None:
     """Carry the command out in this process, without a job of Spark's; None: it cannot."""
     if asked.sets is None:
         return None
@@ -111,7 +108,7 @@ def _done_here(asked: RowLevelQuestion, reference: TableReference) -> EditReport
 
 def _merged_here(
     asked: RowLevelQuestion, frame: DataFrame, reference: TableReference
-) -> EditReport | None:
+) -> DoneEdit | None:
     """Carry a MERGE out in this process with the few rows of its source; None: it cannot."""
     assert asked.sets is not None  # the question says what is set
     tasks = narrow_tasks(frame, most_bytes=_MOST_SOURCE_BYTES, may_grow=False)

@@ -21,7 +21,8 @@ from tests.job.edit.rows import ROWS, SCHEMA, make, rows_of
 def _edit(table: arctic.Table, folder: Path, where: str, new_rows: Any) -> EditReport | None:
     reference = parse_reference({"path": "m.t", "warehouse": str(folder)})
     predicate = parse_filter(where, reference.open())
-    return small_edit.small_edit(reference, "UPDATE", lambda described: predicate, new_rows)
+    done = small_edit.small_edit(reference, "UPDATE", lambda described: predicate, new_rows)
+    return None if done is None else done.report
 
 
 def _moved_on(rows: pa.Table) -> pa.Table:
@@ -117,12 +118,12 @@ def test_old_values_of_overwritten_columns_are_not_read(tmp_path: Path, layout: 
     where = "city = 'Rome' or n >= 4"
     reference = parse_reference({"path": "m.t", "warehouse": str(tmp_path / "a")})
     predicate = parse_filter(where, reference.open())
-    report = small_edit.small_edit(
+    done = small_edit.small_edit(
         reference, "UPDATE", lambda described: predicate, renamed, overwritten={"city"}
     )
     twin.update(where, set={"city": "'Nome'"})
 
-    assert report is not None
-    assert report.rows_updated
+    assert done is not None
+    assert done.report.rows_updated
     assert rows_of(table) == rows_of(twin)
     assert (set().union(*seen) == {None}) == (layout != "moving")

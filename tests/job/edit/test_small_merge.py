@@ -32,7 +32,8 @@ def _updates(rows: pa.Table, source: pa.Table) -> pa.Table:
 
 def _merge(folder: Path, source: pa.Table, updates: Any = _updates) -> EditReport | None:
     reference = parse_reference({"path": "m.t", "warehouse": str(folder)})
-    return small_merge(reference, "MERGE", source, updates)
+    done = small_merge(reference, "MERGE", source, updates)
+    return None if done is None else done.report
 
 
 def _source(rows: list[tuple[Any, ...]]) -> pa.Table:

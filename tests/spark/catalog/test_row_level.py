@@ -323,9 +323,9 @@ def small_merge_of(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     merged: list[bool] = []
 
     def noted(*given: Any) -> Any:
-        report = small_merge(*given)
-        merged.append(report is not None)
-        return report
+        done = small_merge(*given)
+        merged.append(done is not None)
+        return done
 
     monkeypatch.setattr(row_level, "small_merge", noted)
     return merged

@@ -24,7 +24,7 @@ import pyarrow as pa
 from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, commit_events, edited
 from arctic.job.edit.commit_places import commit_placed
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.merging.keyed_rows import KeyedRows
 from arctic.job.edit.merging.merge_blind import blind_events
 from arctic.job.edit.merging.merge_clauses import Clause, MergePlan, merge_plan
@@ -41,7 +41,7 @@ def merge_rows(
     source: pa.Table,
     on: str | Sequence[str] | None,
     clauses: ClausesOf,
-) -> EditReport:
+) -> DoneEdit:
     """Merge a source into a table.
 
     Args:

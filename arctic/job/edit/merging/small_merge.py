@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from arctic.columns.key_codes import KeyIndex
 from arctic.job.edit.commit_edit import EditedTable
-from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.edit_report import DoneEdit, EditReport
 from arctic.job.edit.rows_among import rows_among
 from arctic.job.edit.small_edit import NewRows, NotHereError, done_here, small
 from arctic.job.edit.update_job import update_by_key
@@ -32,7 +32,7 @@ from arctic.writing.write_request import KeyRule
 
 def small_merge(
     reference: TableReference, command: str, source: pa.Table, updates: NewRows
-) -> EditReport | None:
+) -> DoneEdit | None:
     """Update the rows with the keys of a source, in one commit; None: ask the engine.
 
     Args:

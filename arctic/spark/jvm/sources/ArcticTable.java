@@ -206,19 +206,24 @@ public final class ArcticTable extends PythonTable {
     /** Spark asks only where no filter is left, and first whether the answer would be whole. */
     public boolean supportCompletePushDown(Aggregation aggregation) {
       averaged.addAll(AskedAggregates.averaged(aggregation));
+      return isKnown(aggregation);
+    }
+
+    public boolean pushAggregation(Aggregation aggregation) {
+      if (!isKnown(aggregation) && hints.isEmpty() && limit == null) {
+        parts = PartialAggregates.of(table.name(), table.planner, table.pins, table.schema, options,
+            aggregation, averaged);
+      }
+      return known != null || parts != null;
+    }
+
+    /** Returns whether metadata answers it, which is asked once. */
+    private boolean isKnown(Aggregation aggregation) {
       if (!isAsked && hints.isEmpty()) {
         isAsked = true;
         known = KnownRow.of(table.planner, table.pins, table.schema, options, aggregation);
       }
       return known != null;
-    }
-
-    public boolean pushAggregation(Aggregation aggregation) {
-      if (!supportCompletePushDown(aggregation) && hints.isEmpty() && limit == null) {
-        parts = PartialAggregates.of(table.name(), table.planner, table.pins, table.schema, options,
-            aggregation, averaged);
-      }
-      return known != null || parts != null;
     }
 
     /** Each partition yields no more; Spark takes no more of all of them. */
