@@ -14,14 +14,19 @@ Rules:
       properties change as they were seen, or not at all, and a move that others began is finished
       first.
     - Files stay where they are: a table's folder keeps its first name.
+
+A table takes the place of another at once where its catalog has transactions: base gets its name as
+the other table leaves the catalog, and its change store follows as in 1 to 3.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchTableError,
@@ -31,6 +36,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import (
     AlreadyExistsError,
+    ArcticError,
     ConflictError,
     FormatError,
     InvalidInputError,
@@ -45,6 +51,7 @@ from arctic.iceberg.catalogs.catalog import (
     open_catalog,
 )
 from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.in_database.take_name import take_name
 from arctic.iceberg.catalogs.leftover import check_is_leftover
 from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.catalogs.refresh import refresh
@@ -56,6 +63,8 @@ from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.names import change_identifier, check_new_name, parse_identifier
 from arctic.retry import SMALL_RACES
 from arctic.table.property_names import CHANGE_IDENTIFIER, CHANGE_MOVES_TO
+
+_log = logging.getLogger(__name__)
 
 
 def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) -> OpenTable:
@@ -89,6 +98,43 @@ def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) ->
         _move_change(catalog, base, change_identifier(new_parts), name=identifier)
     _rename(catalog, parts, new_parts)
     return open_table(config, new_identifier)
+
+
+def takes_place_at_once(config: CatalogConfig) -> bool:
+    """Say whether a catalog can do that: it is in a database."""
+    return isinstance(open_catalog(config), SqlCatalog)
+
+
+def take_place(new: OpenTable, old: OpenTable) -> None:
+    """Give a table the name of another one, which leaves the catalog; its files stay.
+
+    Args:
+        new: of a catalog in a database.
+        old: of the same catalog.
+
+    Raises:
+        ConflictError: somebody has committed to one of them since it was opened.
+        StorageError: the catalog cannot be reached.
+    """
+    catalog, name = old.base.catalog, old.table.name
+    assert isinstance(catalog, SqlCatalog)  # as takes_place_at_once says
+    gone = [old.base] if old.change is None else [old.base, old.change]
+    with catalog_errors(f"put {new.table.name!r} in the place of {name!r}"):
+        try:
+            take_name(catalog, new.base, gone)
+        except CommitFailedException as error:
+            raise ConflictError(f"table {name!r}: {error}; run the statement again") from error
+    try:
+        _settle_place(catalog, old.table.identifier)
+    except ArcticError as error:
+        _log.warning("the change store of %r keeps another name: %s", name, error.message)
+
+
+def _settle_place(catalog: Catalog, parts: tuple[str, ...]) -> None:
+    """Give the change store of a table, if it has one, the name that follows from the table's."""
+    base = existing_store(catalog, parts)
+    if primary_key_of(base.properties):
+        _move_change(catalog, base, change_identifier(parts), name=".".join(parts))
 
 
 def _move_change(

@@ -6,8 +6,10 @@ Rules:
     - A table with a key is opened under its name until the last of its two stores is moved, with
       the first where it is by then. So it is moved twice: whoever opened it in between cannot
       commit any more.
-    - Until then the old table is read and written under its name. Between two renames nobody has
-      that name, and who asks for it waits (``missing_table``); whoever stops there leaves both
+    - Until then the old table is read and written under its name. In a database one transaction
+      takes the name from it and gives it to the new one (``take_place``), if both are as they were
+      looked at, so none of the above is needed. In other catalogs nobody has that name between two
+      renames, and who asks for it waits (``missing_table``); whoever stops there leaves both
       tables, under names that say what they are.
     - The files of the old table stay, as those of a table that is dropped do: a reader that is at
       work finishes.
@@ -28,9 +30,10 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.missing_table import REPLACED
 from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.iceberg.tables.rename_table import rename_table
+from arctic.iceberg.tables.rename_table import rename_table, take_place, takes_place_at_once
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.job.changes.named_tables import leave_sources
+from arctic.retry import SMALL_RACES
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -76,6 +79,9 @@ def replace_table(
         InvalidInputError: another table shows the rows of the old one.
         ArcticError: as ``rename_table``; the old table has its name then.
     """
+    if takes_place_at_once(config):
+        _replace_at_once(config, staged, identifier, found)
+        return
     with suppress(NotFoundError):
         _check_as_found(open_table(config, identifier, suggests=False), found, identifier)
     moved = [_replaced_name(identifier)]
@@ -96,6 +102,29 @@ def replace_table(
         raise
     drop_table(config, moved[-1])
     leave_sources(config, opened.base.properties, identifier)
+
+
+def _replace_at_once(
+    config: CatalogConfig, staged: str, identifier: str, found: FoundTable | None
+) -> None:
+    outrun: ConflictError | None = None
+    for _ in SMALL_RACES.tries():
+        try:
+            old = open_table(config, identifier, suggests=False)
+        except NotFoundError:
+            rename_table(config, staged, identifier)
+            return
+        check_unpublished(old.base.catalog, old.base)
+        _check_as_found(old, found, identifier)
+        try:
+            take_place(open_table(config, staged), old)
+        except ConflictError as error:
+            outrun = error  # perhaps by what changes no row
+        else:
+            leave_sources(config, old.base.properties, identifier)
+            return
+    assert outrun is not None  # every try either returned or was outrun
+    raise outrun
 
 
 def _replaced_name(identifier: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pyiceberg.catalog import Catalog
 
 import arctic
 from arctic.errors import ArcticError, ConflictError, NotFoundError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.commits.commit import commit_append
 from arctic.iceberg.tables import missing_table
@@ -46,6 +47,18 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CatalogConfig:
     return CatalogConfig.from_options({"warehouse": str(tmp_path)})
 
 
+@pytest.fixture(params=["at once", "by renames"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """As a catalog in a database does it, and as any other has to."""
+    if request.param == "by renames":
+        _by_renames(monkeypatch)
+    return str(request.param)
+
+
+def _by_renames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "takes_place_at_once", lambda config: False)
+
+
 def _made(name: str, *, keyed: bool) -> None:
     arctic.create_table(name, ROWS.schema, primary_key=["id"] if keyed else [])
     arctic.write(name, ROWS)
@@ -57,7 +70,7 @@ def _anew() -> None:
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_a_table_that_changed_keeps_its_name(config: CatalogConfig, keyed: bool) -> None:
+def test_a_table_that_changed_keeps_its_name(config: CatalogConfig, way: str, keyed: bool) -> None:
     """Whatever others did to its rows; files in the place of others are no change."""
     _made("m.t", keyed=keyed)
     arctic.optimize("m.t", type="full")
@@ -88,13 +101,14 @@ def test_a_table_that_changed_keeps_its_name(config: CatalogConfig, keyed: bool)
 
 
 def test_a_replacement_that_is_refused_hides_no_table(
-    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+    config: CatalogConfig, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it can be known before."""
     _made("m.t", keyed=True)
     found = find_replaced(config, "m.t")
     arctic.write("m.t", pa.table({"id": [3]}))
     monkeypatch.setattr(module, "rename_table", _never)
+    monkeypatch.setattr(module, "take_place", _never)
 
     for known in (found, None):
         with pytest.raises(ConflictError, match="run the statement again"):
@@ -109,6 +123,7 @@ def test_a_write_that_finds_it_half_moved_is_not_lost(
     config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its base has the old name still, its change store not; it commits when all is done."""
+    _by_renames(monkeypatch)
     _made("m.t", keyed=True)
     staged = staged_name("m.t")
     _made(staged, keyed=True)
@@ -151,6 +166,7 @@ def test_who_asks_for_a_name_while_it_is_free_waits_for_its_table(
     config: CatalogConfig, monkeypatch: pytest.MonkeyPatch, keyed: bool
 ) -> None:
     """It gets the new one, also as Spark asks; where nobody goes on, it is told after a while."""
+    _by_renames(monkeypatch)
     _made("m.t", keyed=keyed)
     staged = staged_name("m.t")
     _made(staged, keyed=not keyed)
@@ -202,6 +218,74 @@ def test_a_table_that_came_while_its_name_was_looked_for_is_found(
 
     monkeypatch.setattr(missing_table, "identifiers", listed_late)
     assert arctic.read("m.t").read_all().num_rows == 2
+
+
+@pytest.mark.parametrize(("old_keyed", "new_keyed"), [(False, True), (True, True)])
+def test_a_name_in_a_database_is_never_free(
+    config: CatalogConfig, old_keyed: bool, new_keyed: bool
+) -> None:
+    """Whoever reads without a pause finds the old rows, or the new ones."""
+    _made("m.t", keyed=old_keyed)
+    found: set[int] = set()
+    is_over = threading.Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            opened = open_table(config, "m.t", suggests=False)
+            found.add(arctic.read("m.t").read_all().num_rows)
+            assert opened.table.is_keyed in (old_keyed, new_keyed)
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read)
+        try:
+            for turn in range(4):
+                staged = staged_name("m.t")
+                _made(staged, keyed=new_keyed if turn % 2 == 0 else old_keyed)
+                arctic.write(
+                    staged,
+                    pa.table({"id": pa.array(range(10, 10 + turn), pa.int64())}),
+                    mode="append",
+                )
+                replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+        finally:
+            is_over.set()
+        reading.result()
+
+    assert found <= {2 + turn for turn in range(4)}
+    assert arctic.read("m.t").read_all().num_rows == 5
+    assert list_tables(config, "m") == ("m.t",)
+    arctic.write("m.t", pa.table({"id": [3]}))
+    assert arctic.read("m.t").read_all().num_rows == 6
+    names = {".".join(name) for name in open_catalog(config).list_tables("m")}
+    assert names == {"m.t"} | ({"m.t_change_"} if old_keyed else set())
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_commit_right_before_the_name_is_taken_is_not_lost(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch, keyed: bool
+) -> None:
+    """It keeps the old table; one that changes no row has it looked at once more."""
+    _made("m.t", keyed=keyed)
+    staged = staged_name("m.t")
+    _made(staged, keyed=keyed)
+    take = module.__dict__["take_place"]
+    tries: list[int] = []
+    beside: list[Callable[[], object]] = [lambda: arctic.write("m.t", pa.table({"id": [3]}))]
+
+    def late(*given: Any) -> None:
+        tries.append(len(tries))
+        if beside:
+            beside.pop()()
+        take(*given)
+
+    monkeypatch.setattr(module, "take_place", late)
+    with pytest.raises(ConflictError, match="run the statement again"):
+        replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+    assert (arctic.read("m.t").read_all().num_rows, len(tries)) == (3, 1)
+
+    beside.append(lambda: arctic.optimize("m.t", type="full"))
+    replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+    assert (arctic.read("m.t").read_all().num_rows, len(tries)) == (2, 3)
 
 
 def test_what_is_left_behind_is_known_by_its_name() -> None:
