@@ -102,6 +102,7 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
             options=OPTIONS,
             set_apart=SetApart.NOTHING,
             takes_others=False,
+            nodes=None,
         )
     )
     planned = time.process_time()

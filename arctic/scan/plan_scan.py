@@ -89,6 +89,7 @@ def choose_files(draft: Draft) -> Draft:
         asked.row_filter,
         key_ids=[column.field_id for column in asked.key],
         key_types=[column.type for column in asked.key],
+        nodes=asked.nodes,
     )
     files, pruned = plan_files(
         base=asked.files.base,

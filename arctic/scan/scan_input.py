@@ -11,6 +11,7 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column
+from arctic.tree.touched_nodes import TouchedNodes
 
 
 class SetApart(Enum):
@@ -46,3 +47,5 @@ class ScanInput:
     takes_others: bool
     """Whether the caller finds what it reads in files of other writers too, by the names of
     columns; else those are merged."""
+    nodes: TouchedNodes | None
+    """Of the keys that are wanted; None: any."""

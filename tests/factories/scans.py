@@ -39,5 +39,6 @@ NO_FILES = ScanInput(
     ),
     set_apart=SetApart.NOTHING,
     takes_others=True,
+    nodes=None,
 )
 """A keyed table's merged view, by one core."""

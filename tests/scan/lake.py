@@ -155,6 +155,7 @@ class Lake:
                 options=options,
                 set_apart=set_apart,
                 takes_others=takes_others,
+                nodes=None,
             )
         )
 

@@ -97,6 +97,7 @@ class Case:
                 options=options,
                 set_apart=SetApart.NOTHING,
                 takes_others=False,
+                nodes=None,
             )
         )
 

@@ -253,6 +253,7 @@ def test_a_look_at_one_store_reads_its_rows_as_they_are(
                 options=options,
                 set_apart=SetApart.NOTHING,
                 takes_others=False,
+                nodes=None,
             )
         )
         files = alone.base

@@ -30,6 +30,7 @@ from arctic.scan.key_groups import PossibleGroups, group_numbers, in_groups, pos
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
+from arctic.tree.touched_nodes import TouchedNodes
 
 _NO_SHARE = Share(set_apart=SetApart.NOTHING, hindrance=None, hindrance_of_others=None)
 _FACT = "no file has it, as it says where a row is stored"
@@ -63,6 +64,7 @@ def begin_engine_scan(
     engine: Engine | None,
     filter_for: Callable[[TableDescription], Predicate | None],
     unreached: Callable[[TableIO], str | None],
+    nodes: TouchedNodes | None = None,
 ) -> EngineScan:
     """Pin the table's state and plan the read of it.
 
@@ -73,6 +75,7 @@ def begin_engine_scan(
         filter_for: says in the columns of the table which rows the engine may be spared. It
             filters what it gets all the same.
         unreached: says why the engine does not reach the table's files by itself; None: it does.
+        nodes: rows whose keys lie in none of these are not needed; None: all are.
 
     Raises:
         ArcticError: as ``begin_scan``.
@@ -93,6 +96,7 @@ def begin_engine_scan(
         parallelism=None if engine is None else engine.parallelism,
         set_apart=share.set_apart,
         takes_others=share.hindrance_of_others is None,
+        nodes=nodes,
     )
     if job.plan is None:
         return EngineScan(

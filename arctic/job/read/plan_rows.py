@@ -36,6 +36,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.table.filters.predicate import Predicate, tests_of
 from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
+from arctic.tree.touched_nodes import TouchedNodes
 
 BATCH_ROWS = 65_536
 """Rows a batch: measured as the fastest hand-over from Python to the JVM."""
@@ -55,6 +56,7 @@ def plan_rows(
     row_filter: Predicate | None = None,
     set_apart: SetApart = SetApart.NOTHING,
     takes_others: bool = False,
+    nodes: TouchedNodes | None = None,
 ) -> ScanPlan:
     """List the files of a state, and plan the read of their rows.
 
@@ -66,6 +68,7 @@ def plan_rows(
         row_filter: rows that do not match are left out.
         set_apart: as for ``scan_opened``.
         takes_others: as for ``scan_opened``.
+        nodes: as for ``scan_opened``.
 
     Raises:
         InvalidInputError: the change store of a table without a key.
@@ -76,9 +79,11 @@ def plan_rows(
         )
 
     def planned() -> ScanPlan:
-        return _planned(opened, snapshot, settings, store, row_filter, set_apart, takes_others)
+        return _planned(
+            opened, snapshot, settings, store, row_filter, set_apart, takes_others, nodes
+        )
 
-    asked = (settings.division, store, row_filter, set_apart, takes_others)
+    asked = (settings.division, store, row_filter, set_apart, takes_others, nodes)
     return KEPT_PLANS.of(opened, snapshot, asked, planned)
 
 
@@ -90,6 +95,7 @@ def _planned(
     row_filter: Predicate | None,
     set_apart: SetApart,
     takes_others: bool,
+    nodes: TouchedNodes | None,
 ) -> ScanPlan:
     table = opened.table
     tested = (test.field_id for test in tests_of(row_filter))
@@ -111,6 +117,7 @@ def _planned(
         row_filter=row_filter,
         set_apart=set_apart,
         takes_others=takes_others,
+        nodes=nodes,
     )
     if store != "merged":
         alone = files.of_base() if store == "base" else files.of_change()
@@ -122,6 +129,7 @@ def _planned(
             ordering=(),
             engine=MergeEngine.LAST_ROW,
             set_apart=SetApart.NOTHING,
+            nodes=None,
         )
     return planned_without_pauses(asked)
 
@@ -135,6 +143,7 @@ def merged_input(
     row_filter: Predicate | None = None,
     set_apart: SetApart = SetApart.NOTHING,
     takes_others: bool = False,
+    nodes: TouchedNodes | None = None,
 ) -> ScanInput:
     """Return what a plan of the merged view is made of.
 
@@ -146,6 +155,7 @@ def merged_input(
         row_filter: rows that do not match are left out.
         set_apart: as for ``scan_opened``.
         takes_others: as for ``scan_opened``.
+        nodes: as for ``scan_opened``.
     """
     table = opened.table
     return ScanInput(
@@ -160,6 +170,7 @@ def merged_input(
         options=settings.division,
         set_apart=set_apart,
         takes_others=takes_others,
+        nodes=nodes,
     )
 
 

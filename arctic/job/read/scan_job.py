@@ -34,6 +34,7 @@ from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
+from arctic.tree.touched_nodes import TouchedNodes
 
 MAX_THREADS = 4
 """Groups that one process reads at a time: each holds deletes and row groups of its own."""
@@ -116,6 +117,7 @@ def scan_opened(
     parallelism: int | None = None,
     set_apart: SetApart = SetApart.NOTHING,
     takes_others: bool = False,
+    nodes: TouchedNodes | None = None,
 ) -> ScanJob:
     """Plan a read of a table that is open already.
 
@@ -130,6 +132,7 @@ def scan_opened(
         set_apart: which files the caller reads by itself. They may be in the plan's
             ``clean_groups`` and ``dirty_groups``, and the job does not read them.
         takes_others: files of other writers may be among those.
+        nodes: rows whose keys lie in none of these are not needed, and may come all the same.
 
     Raises:
         InvalidInputError: an unknown column.
@@ -151,6 +154,7 @@ def scan_opened(
             row_filter=row_filter,
             set_apart=set_apart,
             takes_others=takes_others,
+            nodes=nodes,
         )
         request = merge_request(opened, settings, schema=schema, row_filter=row_filter, among=among)
         return ScanJob(

@@ -18,6 +18,7 @@ from arctic.errors import InvalidInputError
 from arctic.table.files import TableFile, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate, may_match, part_on
 from arctic.tree.key_hash import hash_key
+from arctic.tree.touched_nodes import TouchedNodes
 
 _MAX_KEYS = 1_000
 """Above this a filter is taken to ask for any key: most nodes hold one of so many."""
@@ -36,11 +37,18 @@ class KeyFilter:
     """The part of the filter that tests key columns only; None: there is none."""
     hashes: frozenset[int] | None
     """Of all keys that can match; None: of any."""
+    nodes: TouchedNodes | None = None
+    """Of all keys that are wanted, whatever the filter says; None: any."""
     _by_mask: dict[int, frozenset[int]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
-        cls, row_filter: Predicate | None, *, key_ids: Sequence[int], key_types: Sequence[str]
+        cls,
+        row_filter: Predicate | None,
+        *,
+        key_ids: Sequence[int],
+        key_types: Sequence[str],
+        nodes: TouchedNodes | None = None,
     ) -> KeyFilter:
         """Take from a filter what concerns the key.
 
@@ -48,6 +56,7 @@ class KeyFilter:
             row_filter: the filter; None matches everything.
             key_ids: field ids of the key columns in key order; none for an unkeyed table.
             key_types: Iceberg's texts of their types.
+            nodes: outside of which no key is wanted; None: all are.
         """
         exact = {
             number
@@ -57,7 +66,13 @@ class KeyFilter:
         return cls(
             predicate=part_on(row_filter, exact),
             hashes=_hashes(row_filter, key_ids, key_types) if len(exact) == len(key_ids) else None,
+            nodes=nodes,
         )
+
+    @property
+    def asks_for_any(self) -> bool:
+        """Whether no file is left out."""
+        return self.predicate is None and self.hashes is None and self.nodes is None
 
     @property
     def asks_for_few(self) -> bool:
@@ -69,6 +84,8 @@ class KeyFilter:
         return self._in_node(file) and may_match(self.predicate, file.bounds, file.record_count)
 
     def _in_node(self, file: TableFile) -> bool:
+        if self.nodes is not None and not self.nodes.may_hold(file.node):
+            return False
         if self.hashes is None:
             return True
         mask = file.node.mask

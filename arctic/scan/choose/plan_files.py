@@ -123,9 +123,11 @@ def _plan_data(
 ) -> tuple[tuple[FileTask, ...], PruneCounts]:
     """Choose data files by the filter and give the base files their position deletes."""
     once = _once(files)
-    of_nodes, matching = once, once
-    if row_filter is not None:
+    of_nodes = once
+    if not key_filter.asks_for_any:
         of_nodes = tuple([file for file in once if key_filter.may_hold(file)])
+    matching = of_nodes
+    if row_filter is not None:
         matching = tuple(
             [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
         )

@@ -86,6 +86,22 @@ class DoneAnswer:
     """Whether there was something to do it with."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoughtAnswer:
+    """Which rows the source of a MERGE can equal."""
+
+    found: bool
+    """Whether that is known, or worth finding out."""
+    columns: Sequence[Sequence[Sequence[Any]] | None]
+    """For each column that was asked about the ranges in which all values are, each with its least
+    and its greatest one, both inclusive and plain: a time in microseconds, a decimal as its text.
+    None: any value."""
+    reads_less: bool
+    """Whether the ranges leave out so much that a scan is to test them."""
+    nodes: Sequence[Any] | None
+    """A hint for the scan, outside of which no key is; None: there is none."""
+
+
 class FailureKind(Enum):
     """What Spark calls a failure."""
 
@@ -99,5 +115,11 @@ class FailureKind(Enum):
 
 
 CatalogAnswer = (
-    NamesAnswer | TableAnswer | PropertiesAnswer | ProcedureAnswer | RowsAnswer | DoneAnswer
+    NamesAnswer
+    | TableAnswer
+    | PropertiesAnswer
+    | ProcedureAnswer
+    | RowsAnswer
+    | DoneAnswer
+    | SoughtAnswer
 )

@@ -198,6 +198,19 @@ class RowLevelQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SoughtQuestion:
+    """Which rows does a MERGE seek? The values that they must equal may come beside it."""
+
+    options: Mapping[str, str]
+    """Of the table."""
+    columns: Sequence[str | None]
+    """For each of the values the column that is compared with it, and has its type; None: what is
+    made of a column is."""
+    source_bytes: int | None
+    """Of the source, as Spark thinks; None: it does not know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProceduresQuestion:
     """Which procedures are in a namespace; in none: which are there at all?"""
 
@@ -244,6 +257,7 @@ CatalogQuestion = (
     | PartitionsQuestion
     | DeleteQuestion
     | RowLevelQuestion
+    | SoughtQuestion
     | ProceduresQuestion
     | ProcedureQuestion
     | CallQuestion
@@ -266,6 +280,7 @@ CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "partitions": PartitionsQuestion,
     "delete": DeleteQuestion,
     "row_level": RowLevelQuestion,
+    "sought": SoughtQuestion,
     "procedures": ProceduresQuestion,
     "procedure": ProcedureQuestion,
     "call": CallQuestion,

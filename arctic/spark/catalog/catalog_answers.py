@@ -32,6 +32,7 @@ from arctic.spark.base.catalog_questions import (
     RowLevelQuestion,
     SaveQuestion,
     SettleQuestion,
+    SoughtQuestion,
     TableQuestion,
     TablesQuestion,
 )
@@ -52,6 +53,7 @@ from arctic.spark.catalog.failures import failure_of
 from arctic.spark.catalog.procedures import procedure_answers
 from arctic.spark.catalog.row_level import changed
 from arctic.spark.catalog.saved import saved
+from arctic.spark.catalog.sought import sought
 from arctic.spark.catalog.staged_tables import new_table, settled
 
 _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
@@ -92,6 +94,8 @@ def answer_catalog(
             return saved(asked, frame)
         if isinstance(asked, RowLevelQuestion):
             return changed(asked, frame)
+        if isinstance(asked, SoughtQuestion):
+            return sought(asked, frame)
         if isinstance(asked, CallQuestion):
             return procedure_answers.called(asked, runner)
         return _ANSWERS[type(asked)](asked)

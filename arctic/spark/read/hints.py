@@ -22,7 +22,9 @@ from arctic.table.files import Value
 from arctic.table.filters.filter_tree import Certain, Filter, Join, Negation, predicate_of
 from arctic.table.filters.predicate import TURNED, And, ColumnTest, Op, Predicate, conjunction
 from arctic.table.table_description import Column, TableDescription
+from arctic.tree.touched_nodes import TouchedNodes
 
+_NODES = "NODES"
 _NULL_SAFE = "<=>"
 _COMPARISONS = {
     "=": Op.EQ,
@@ -55,6 +57,19 @@ def hinted_filter(hints: Sequence[Hint], table: TableDescription) -> Predicate |
     columns = {column.name: column for column in table.columns}
     found = [_exact(hint, columns) for hint in hints]
     return conjunction(tuple(hint for hint in found if hint is not None))
+
+
+def nodes_hint(nodes: TouchedNodes) -> Hint:
+    """Return nodes as a hint, which no predicate of Spark's is."""
+    return [_NODES, nodes.mask, sorted(nodes.indexes)]
+
+
+def hinted_nodes(hints: Sequence[Hint]) -> TouchedNodes | None:
+    """Return the nodes outside of which a scan wants no row; None: it wants any."""
+    for name, *operands in hints:
+        if name == _NODES:
+            return TouchedNodes(mask=operands[0], indexes=frozenset(operands[1]))
+    return None
 
 
 def exact_filter(hints: Sequence[Hint], table: TableDescription) -> Predicate:

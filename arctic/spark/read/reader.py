@@ -30,7 +30,7 @@ from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.read.hadoop_access import hadoop_path, hadoop_settings, hindrance
-from arctic.spark.read.hints import hinted_filter
+from arctic.spark.read.hints import hinted_filter, hinted_nodes
 from arctic.spark.read.partition_reader import PartitionReader
 
 FIRST_ROW_COLUMN = "_arctic_first_row"
@@ -84,6 +84,7 @@ def plan_reader(
         engine=None if question is None else _engine(question),
         filter_for=partial(hinted_filter, () if question is None else question.hints),
         unreached=lambda io: hindrance(io.location, io.properties),
+        nodes=None if question is None else hinted_nodes(question.hints),
     )
     schema = arrow_schema(requested)
     check_types(scan.schema, schema)

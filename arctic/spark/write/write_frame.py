@@ -51,7 +51,7 @@ def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
         ArcticError: as ``write_task`` and ``commit_write``.
     """
     with named_errors(), batches_by_rows(frame):
-        mapped = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA)
+        mapped = mapped_in_arrow(frame, TaskWriter(job.work).answers, RESULT_SCHEMA)
         if job.request.mode is WriteMode.OVERWRITE:
             check_read_as_begun(mapped, job)
         elif job.is_unread:
@@ -67,7 +67,7 @@ def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
     return tuple(file for result in results for file in result.files)
 
 
-def _mapped(
+def mapped_in_arrow(
     frame: DataFrame,
     function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: str,
@@ -75,6 +75,11 @@ def _mapped(
     """Return ``frame.mapInArrow(...)``, which asks for pandas that it does not need.
 
     Nor does it take every name of a column.
+
+    Args:
+        frame: of a classic session.
+        function: runs in tasks.
+        schema: of what it yields.
     """
     mapped: Any = UserDefinedFunction(
         function, returnType=schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arctic
+from arctic.job.sought import sought_rows
 from tests.spark.catalog.small_plans import small_plans
 from tests.spark.catalog.sql import Rows, Sql
 
@@ -156,14 +157,18 @@ def test_a_small_source_is_read_before_the_table(
         assert rows == [(1, "a", 1), (2, "b", 12)]
 
 
-def test_a_source_of_many_rows_says_between_which_keys_they_are(sql: Sql) -> None:
-    """Up to some thousand rows are read for it; more are left to the join."""
-    for rows, is_small in ((3_000, True), (40_000, False)):
+def test_a_source_of_many_rows_says_between_which_keys_they_are(
+    sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to some thousand rows are read for it; more by tasks, where the table is large enough."""
+    monkeypatch.setattr(sought_rows, "_MOST_SHARE", 1e9)
+    for rows, least, is_read in ((3_000, 2**30, True), (40_000, 2**30, False), (40_000, 0, True)):
+        monkeypatch.setattr(sought_rows, "LEAST_BYTES", least)
         far = Far(sql, KEYED)
         frame = sql.spark.range(4 - rows, 4).selectExpr("CAST(id + 0 AS INT) AS id", "1L AS n")
         frame.createOrReplaceTempView("many")
         merge = f"MERGE INTO {T} t USING many s ON t.id = s.id {COUNT}"
-        if is_small:
+        if is_read:
             assert far.merged(merge) == [(1, "a", 2), (2, "b", 3), (3, "c", 4)]
         else:
             with far.gone():

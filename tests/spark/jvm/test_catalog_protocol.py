@@ -22,6 +22,7 @@ from arctic.spark.base.catalog_protocol import (
     ProcedureAnswer,
     PropertiesAnswer,
     RowsAnswer,
+    SoughtAnswer,
     TableAnswer,
 )
 from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS, AlterTableQuestion
@@ -42,6 +43,7 @@ ANSWERS: dict[str, type[Any]] = {
     "procedure": ProcedureAnswer,
     "rows": RowsAnswer,
     "done": DoneAnswer,
+    "sought": SoughtAnswer,
     "failure": Failure,
 }
 HALVES = {"Protocol", "PartialProtocol", "catalog/CatalogQuestions", "catalog/CatalogProtocol"}
@@ -188,6 +190,7 @@ def test_java_reads_the_answers_that_the_golden_file_has(java: Java) -> None:
         "past table": "TableAnswer",
         "procedure": "ProcedureAnswer",
         "rows": "RowsAnswer",
+        "sought": "SoughtAnswer",
     }
     read = {
         name: java.plain(java.made(record, answers[name], owner=owner))

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from arctic.spark.write.hand_over import batches_by_rows
-from arctic.spark.write.write_frame import _mapped
+from arctic.spark.write.write_frame import mapped_in_arrow
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +27,7 @@ def _counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _lengths(frame: DataFrame) -> list[int]:
     """Return the rows of each batch of a frame's write."""
     with batches_by_rows(frame):
-        return [row.rows for row in _mapped(frame, _counts, "rows long").collect()]
+        return [row.rows for row in mapped_in_arrow(frame, _counts, "rows long").collect()]
 
 
 def test_short_rows_are_handed_over_in_batches_of_a_fixed_length(spark: SparkSession) -> None:
@@ -37,7 +37,7 @@ def test_short_rows_are_handed_over_in_batches_of_a_fixed_length(spark: SparkSes
     assert _lengths(frame) == [4096, 904]
     assert _lengths(frame.repartition(1)) == [4096, 904]
     assert spark.sparkContext.getLocalProperty(_ROWS) is None
-    assert [row.rows for row in _mapped(frame, _counts, "rows long").collect()] == [5000]
+    assert [row.rows for row in mapped_in_arrow(frame, _counts, "rows long").collect()] == [5000]
 
 
 def test_texts_keep_sparks_limits(spark: SparkSession) -> None:

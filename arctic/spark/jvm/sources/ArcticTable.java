@@ -67,6 +67,13 @@ public final class ArcticTable extends PythonTable {
     return new Builder(this, options);
   }
 
+  /** Returns the same for a scan that has another hint than the filters of its query. */
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options, List hint) {
+    Builder builder = new Builder(this, options);
+    builder.hints.add(hint);
+    return builder;
+  }
+
   /** Returns what becomes a stream of these columns, planned by the worker of Spark that it has. */
   public Scan stream(StructType columns, CaseInsensitiveStringMap options) {
     return new PythonScan(named(name()), name(), columns, options, new Filter[0]);

@@ -78,6 +78,24 @@ public final class CatalogProtocol {
     }
   }
 
+  /** Which rows the source of a MERGE can equal. */
+  public static final class SoughtAnswer {
+    public final boolean found;
+    /** Of each column the ranges that hold its values, as lists of two; null: it may be any. */
+    public final List columns;
+    /** Whether a scan is to test the ranges. */
+    public final boolean readsLess;
+    /** A hint for a scan; null: there is none. */
+    public final List nodes;
+
+    public SoughtAnswer(Map told) {
+      found = ((Boolean) Protocol.needed(told, "found")).booleanValue();
+      columns = (List) Protocol.needed(told, "columns");
+      readsLess = ((Boolean) Protocol.needed(told, "reads_less")).booleanValue();
+      nodes = (List) told.get("nodes");
+    }
+  }
+
   /** Returns the names of tables, namespaces or procedures, each the list of its parts. */
   public static List names(Map told) {
     return (List) Protocol.needed(told, "names");

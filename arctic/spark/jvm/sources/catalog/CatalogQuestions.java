@@ -161,6 +161,15 @@ public final class CatalogQuestions {
     return words;
   }
 
+  /** Takes names of columns, which may be null, and the size of the source, as null if unknown. */
+  public static Map sought(Map options, List columns, Long sourceBytes) {
+    Map question = question("sought");
+    question.put("options", options);
+    question.put("columns", columns);
+    question.put("source_bytes", sourceBytes);
+    return question;
+  }
+
   public static Map procedures(Map catalog, List name) {
     return about("procedures", catalog, name);
   }

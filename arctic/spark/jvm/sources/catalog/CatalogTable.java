@@ -212,6 +212,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return scans.newScanBuilder(with(options));
   }
 
+  /** Returns the same for a scan that has another hint than the filters of its query. */
+  final ScanBuilder newScanBuilder(CaseInsensitiveStringMap options, List hint) {
+    return scans.newScanBuilder(with(options), hint);
+  }
+
   public boolean truncateTable() {
     deleteWhere(new Predicate[0]);
     return true;

@@ -10,6 +10,9 @@ import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -37,8 +40,16 @@ final class PlainValues {
     return value;
   }
 
-  /** Returns a value of JSON as Spark holds one of a type; a time comes in microseconds. */
+  /**
+   * Returns a value of JSON as Spark holds one of a type; a date comes in days, a time in
+   * microseconds, a decimal as its text.
+   */
   static Object internal(Object value, DataType type) {
+    if (value instanceof String && type instanceof DecimalType) {
+      DecimalType decimal = (DecimalType) type;
+      return Decimal.apply(new java.math.BigDecimal((String) value), decimal.precision(),
+          decimal.scale());
+    }
     if (value instanceof String) {
       return UTF8String.fromString((String) value);
     }
@@ -56,7 +67,7 @@ final class PlainValues {
     if (DataTypes.DoubleType.equals(type)) {
       return Double.valueOf(((Number) value).doubleValue());
     }
-    if (type instanceof IntegerType) {
+    if (type instanceof IntegerType || type instanceof DateType) {
       return Integer.valueOf(((Number) value).intValue());
     }
     return Long.valueOf(((Number) value).longValue());

@@ -44,12 +44,21 @@ final class RowLevelWrite implements WriteBuilder, V1Write, InsertableRelation {
     SoughtRows sought = plan.sought();
     LogicalPlan values = sought == null || !sought.isOpen() ? null
         : SmallSource.values(sought.source, session);
-    SoughtRows known = values == null ? null : sought.withSource(values);
-    LogicalPlan narrow = known == null ? null
-        : known.narrowed(frame.queryExecution().logical(), sought);
-    Answers.to(
-        CatalogQuestions.rowLevel(options.asCaseSensitiveMap(),
-            plan.told(narrow == null ? sought : known)),
-        narrow == null ? frame : Dataset$.MODULE$.ofRows(session, narrow));
+    HeldSource held = values != null || sought == null || !sought.isOpen() ? null
+        : HeldSource.of(sought, options.asCaseSensitiveMap(), session);
+    try {
+      SoughtRows known = held != null ? held.sought
+          : values != null ? sought.withSource(values) : null;
+      LogicalPlan narrow = known == null ? null
+          : known.narrowed(frame.queryExecution().logical(), sought);
+      Answers.to(
+          CatalogQuestions.rowLevel(options.asCaseSensitiveMap(),
+              plan.told(narrow == null ? sought : known)),
+          narrow == null ? frame : Dataset$.MODULE$.ofRows(session, narrow));
+    } finally {
+      if (held != null) {
+        held.letGo();
+      }
+    }
   }
 }

@@ -37,8 +37,10 @@ final class SoughtRows {
   private final List tests = new ArrayList();
   /** Of the key alone, as hints. */
   private final List keys = new ArrayList();
-  /** Whether a column is compared with one of the source whose values are not known. */
-  private boolean isOpen;
+  /** Pairs of a column, and one of the source whose values are not known. */
+  private final List open = new ArrayList();
+  /** A hint for the scan; null: its rows may be in any node. */
+  private List nodes;
 
   private SoughtRows(LogicalPlan merge, CatalogTable table, DataSourceV2Relation target,
       LogicalPlan source) {
@@ -88,7 +90,7 @@ final class SoughtRows {
 
   /** Returns whether values of the source would say more, and may be found out beforehand. */
   boolean isOpen() {
-    return isOpen && !source.isStreaming() && CommandReads.leaves(source) > 0
+    return !open.isEmpty() && !source.isStreaming() && CommandReads.leaves(source) > 0
         && !BlindMerge.reads(source, table) && !Uncached.reads(source, table)
         && !Uncached.takes(source, table);
   }
@@ -99,9 +101,40 @@ final class SoughtRows {
     return of(put.rewritten(merge), table);
   }
 
+  /** Returns what columns of the table are compared with, where that is not known. */
+  List openValues() {
+    List values = new ArrayList();
+    for (int i = 0; i < open.size(); i++) {
+      values.add(((Expression[]) open.get(i))[1]);
+    }
+    return values;
+  }
+
+  /** Returns the names of these columns; null for one that is compared as another type. */
+  List openColumns() {
+    List names = new ArrayList();
+    for (int i = 0; i < open.size(); i++) {
+      Expression column = ((Expression[]) open.get(i))[0];
+      names.add(column instanceof Attribute ? ((Attribute) column).name() : null);
+    }
+    return names;
+  }
+
+  /** Takes what is known of these values by now. */
+  void learn(CatalogProtocol.SoughtAnswer told) {
+    for (int i = 0; i < open.size(); i++) {
+      Expression column = ((Expression[]) open.get(i))[0];
+      List ranges = (List) told.columns.get(i);
+      if (ranges != null) {
+        addTest(column, SourceValues.within(column, ranges), told.readsLess);
+      }
+    }
+    nodes = told.nodes;
+  }
+
   /** Returns a plan that was made of the MERGE, and reads of the table these rows alone. */
   LogicalPlan narrowed(LogicalPlan plan) {
-    return tests.isEmpty() ? plan : new Put().at(target, filtered()).rewritten(plan);
+    return tests.isEmpty() && nodes == null ? plan : new Put().at(target, filtered()).rewritten(plan);
   }
 
   /** Returns the same with other rows for the source; null: the plan does not hold it as it was. */
@@ -115,11 +148,16 @@ final class SoughtRows {
   }
 
   private LogicalPlan filtered() {
+    LogicalPlan rows =
+        nodes == null ? target : Trees.with(target, 0, new NodesOfTable(table, nodes));
+    if (tests.isEmpty()) {
+      return rows;
+    }
     Expression all = (Expression) tests.get(0);
     for (int i = 1; i < tests.size(); i++) {
       all = new And(all, (Expression) tests.get(i));
     }
-    return new Filter(all, target);
+    return new Filter(all, rows);
   }
 
   /** Returns what is below filters, which go to a list. */
@@ -162,10 +200,18 @@ final class SoughtRows {
     Expression test = with instanceof Literal ? condition
         : SourceValues.test(column, with, source);
     if (test == null) {
-      isOpen = isOpen || SourceValues.mayBeFound(column, with, source);
+      if (SourceValues.mayBeFound(column, with, source)) {
+        open.add(new Expression[] {column, with});
+      }
       return;
     }
-    tests.add(test);
+    addTest(column, test, true);
+  }
+
+  private void addTest(Expression column, Expression test, boolean isForScan) {
+    if (isForScan) {
+      tests.add(test);
+    }
     List hints = isKey(column) ? CommandReads.hints(test) : null;
     if (hints != null) {
       keys.addAll(hints);

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -55,6 +56,32 @@ final class SourceValues {
     }
     return place >= 0 && plan instanceof LocalRelation
         ? among(column, (LocalRelation) plan, place, sought.dataType(), cast) : null;
+  }
+
+  /** Returns what says that a column is in some ranges, each a list of its two ends. */
+  static Expression within(Expression column, List ranges) {
+    List values = new ArrayList();
+    Expression any = null;
+    for (int i = 0; i < ranges.size(); i++) {
+      List range = (List) ranges.get(i);
+      Literal least = literal(range.get(0), column.dataType());
+      if (range.get(0).equals(range.get(1))) {
+        values.add(least);
+        continue;
+      }
+      Expression in = between(column, least, literal(range.get(1), column.dataType()));
+      any = any == null ? in : new Or(any, in);
+    }
+    if (values.isEmpty()) {
+      // Of a source without a value nothing is equal.
+      return any == null ? Literal.create(Boolean.FALSE, DataTypes.BooleanType) : any;
+    }
+    Expression among = new In(column, Trees.seq(values));
+    return any == null ? among : new Or(any, among);
+  }
+
+  private static Literal literal(Object value, DataType type) {
+    return new Literal(PlainValues.internal(value, type), type);
   }
 
   /** Returns whether it could be said if the plan held the rows of the source. */
