@@ -22,6 +22,8 @@ ENGINES := $(VENV)/engines
 # a library for the whole of it.
 ICEBERG_JAVA := $(VENV)/iceberg-java
 HADOOP_STORES := $(VENV)/hadoop-stores
+# Iceberg's runtime for Spark, which reads published tables on the oldest PySpark.
+ICEBERG_SPARK := $(VENV)/iceberg-spark
 # Spark's own suites, as Maven has them, and a PySpark of their release.
 SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
@@ -33,7 +35,7 @@ HIVE_4 := $(VENV)/hive-4.0
 # Azure's blob storage, as npm has it.
 AZURITE := $(VENV)/azurite
 JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_STORES)/.installed $(KAFKA)/.installed $(HDFS)/.installed \
-	$(HIVE_3)/.installed $(HIVE_4)/.installed
+	$(HIVE_3)/.installed $(HIVE_4)/.installed $(ICEBERG_SPARK)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give. The one that lives for
 # minutes compiles more than the 48 MB hold that one compiler gets: it would sweep, and compile again.
@@ -72,7 +74,7 @@ test: $(READY) $(ARCHIVE) ## Run the tests of everything that needs no server; A
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) -m "not servers" $(ARGS)
 
 test-servers: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test-servers: $(READY) $(ARCHIVE) $(DBT)/.installed $(ENGINES)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
+test-servers: $(READY) $(ARCHIVE) $(OLDEST)/.installed $(DBT)/.installed $(ENGINES)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) -o testpaths=tests -m servers $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -113,6 +115,7 @@ $(DBT)/.installed: pyproject.toml $(READY)
 
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
 $(HADOOP_STORES)/.installed: tests/spark/pom.xml $(READY)
+$(ICEBERG_SPARK)/.installed: benchmarks/engines/pom.xml $(READY)
 $(KAFKA)/.installed: tests/kafka/pom.xml $(READY)
 $(HDFS)/.installed: tests/stores/pom.xml $(READY)
 $(HIVE_3)/.installed: tests/catalogs/hive-3.1.xml $(READY)
@@ -265,7 +268,7 @@ bench-cache: $(READY) ## Measure repeated reads of the newest day with a cache a
 bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
 	@$(PYTHON) -m benchmarks.idle_service $(ARGS)
 
-engines: $(READY) $(ENGINES)/.installed $(ICEBERG_JAVA)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
+engines: $(READY) $(ENGINES)/.installed $(ICEBERG_JAVA)/.installed $(ICEBERG_SPARK)/.installed $(OLDEST)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
 	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
 
 $(ENGINES)/.installed: pyproject.toml $(READY)

@@ -6,14 +6,26 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.engines import one_liners
-from benchmarks.engines.__main__ import AWAY, BEGIN, END, JAVA, LINES, PAGES, READERS, ROOT, TITLES
+from benchmarks.engines.__main__ import (
+    AWAY,
+    BEGIN,
+    END,
+    JAVA,
+    LINES,
+    PAGES,
+    READERS,
+    ROOT,
+    SPARK,
+    SPARK_READER,
+    TITLES,
+)
 from benchmarks.engines.histories import OUTPUTS, publish_histories
 from benchmarks.engines.java_reader import outcomes, version
 from benchmarks.engines.readers import ENGINES, outcome
@@ -65,7 +77,7 @@ def beside() -> str:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning")  # engines warn of what they like
-@pytest.mark.parametrize("engine", [*HERE, *BESIDE])
+@pytest.mark.parametrize("engine", [*HERE, *BESIDE, SPARK])
 def test_engines_read_what_the_pages_say(
     engine: str, states: tuple[Path, list[str]], request: pytest.FixtureRequest
 ) -> None:
@@ -73,9 +85,12 @@ def test_engines_read_what_the_pages_say(
     folder, names = states
     if engine == JAVA:
         said: list[dict[str, Any]] = [*outcomes(request.getfixturevalue("java"), folder, names)]
-    elif engine in BESIDE:
-        python = request.getfixturevalue("beside")
-        lines = _printed(python, READERS, engine, folder, *names)
+    elif engine in (*BESIDE, SPARK):
+        reader = _reader(engine, request)
+        assert (
+            shown(ROOT / "README.md")[TITLES[engine]][0] == _printed(*reader, "--version").strip()
+        )
+        lines = _printed(*reader, folder, *names)
         said = [json.loads(line) for line in lines.splitlines()]
     else:
         said = [outcome(engine, folder, name) for name in names]
@@ -87,6 +102,20 @@ def test_engines_read_what_the_pages_say(
             if each["state"].startswith(f"{output}-") and each["verdict"] != "right":
                 assert each["verdict"] == "refused", each
                 assert "refused" in cell, each
+
+
+def _reader(engine: str, request: pytest.FixtureRequest) -> Sequence[object]:
+    """Return the program that reads with an engine which the environment of the tests lacks."""
+    if engine != SPARK:
+        return (request.getfixturevalue("beside"), READERS, engine)
+    missing = [name for name in ("iceberg-spark", "oldest-pyspark") if not _has(name)]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}, which `make test-servers` installs")
+    return SPARK_READER
+
+
+def _has(name: str) -> bool:
+    return (Path(sys.prefix) / name / ".installed").exists()
 
 
 def test_the_pages_show_every_engine_in_the_version_that_is_tried() -> None:

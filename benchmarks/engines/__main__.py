@@ -21,7 +21,6 @@ from pathlib import Path
 from benchmarks.engines import java_reader
 from benchmarks.engines.histories import OUTPUTS, publish_histories
 from benchmarks.engines.readers import ENGINES
-from benchmarks.peers.environments import PEERS, interpreter
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "engines.md")
@@ -33,6 +32,12 @@ LINES = Path(__file__).with_name("one_liners.py")
 AWAY = ("Daft", "DataFusion")
 """Lines of docs/reading.md for libraries that the environment of the tests lacks."""
 READERS = Path(__file__).with_name("readers.py")
+SPARK = "spark"
+SPARK_READER = (
+    *("env", f"PYTHONPATH={Path(sys.prefix) / 'oldest-pyspark'}"),
+    *(sys.executable, str(READERS), SPARK),
+)
+"""On the oldest PySpark: Iceberg has no runtime for newer ones yet."""
 Outcome = dict[str, str]
 
 
@@ -70,8 +75,8 @@ def _command(engine: str, python: str) -> list[str]:
     """Return what reads with an engine, in a Python that has it."""
     if engine == JAVA:
         return [sys.executable, "-m", "benchmarks.engines.java_reader"]
-    if engine == "spark":  # with Iceberg's runtime, which no other engine goes with
-        python = str(interpreter(next(peer for peer in PEERS if peer.name == "iceberg-eq")))
+    if engine == SPARK:
+        return list(SPARK_READER)
     return [python, str(READERS), engine]
 
 

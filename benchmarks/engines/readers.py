@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _JAR_PACKAGE = "snowpark_connect_deps_iceberg"
+_MAVENS = Path(sys.prefix) / "iceberg-spark"
 
 
 def _pyiceberg(place: str) -> pa.Table:
@@ -112,13 +113,15 @@ def spark_session(warehouse: str) -> Any:
 
 
 def _jar() -> Path:
-    """Return the runtime that the package brings for PyPI's Spark, which has Scala 2.12."""
+    """Return the runtime for this Spark: Maven's, or what a package brings for Spark 3.5."""
+    places = [_MAVENS]
     spec = importlib.util.find_spec(_JAR_PACKAGE)
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is not None and spec.origin is not None:
+        places.append(Path(spec.origin).parent / "jars")
     spark = ".".join(importlib.metadata.version("pyspark").split(".")[:2])
-    jars = (Path(spec.origin).parent / "jars").glob(f"iceberg-spark-runtime-{spark}_2.12-*.jar")
-    return next(jars)
+    scala = "2.12" if spark == "3.5" else "2.13"  # of PyPI's Spark
+    name = f"iceberg-spark-runtime-{spark}_{scala}-*.jar"
+    return next(jar for place in places for jar in place.glob(name))
 
 
 def _spark(place: str) -> pa.Table:
