@@ -1,25 +1,37 @@
-"""Joins and group-bys by key without a shuffle: the rows that DuckDB finds."""
+"""Joins and group-bys by key without a shuffle: the rows that DuckDB finds.
+
+``HYPOTHESIS_PROFILE=deep`` draws 500 statements, or as many as ``ARCTIC_HISTORIES`` says.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import arctic
 from arctic.scan.set_apart import dirty_files
 from tests.spark.lake import Lake, shown_plan, with_settings
+from tests.spark.random_joins import statements
 
 pytestmark = pytest.mark.spark
 
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+STATEMENTS = int(os.environ.get("ARCTIC_HISTORIES", 500 if IS_DEEP else 5))
 VECTORS = {"read.deletion-vector.min-rows": "1"}
 MERGE = {"read.deletion-vector.min-rows": "1000000000"}
 MERGED = "merged_"
@@ -35,6 +47,17 @@ KEY = {"t": pa.string(), "d": pa.decimal128(20, 2), "b": pa.binary(), "y": pa.da
 KEYED = pa.schema([*(pa.field(*each, nullable=False) for each in KEY.items()), ("v", pa.int64())])
 TEXTS = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("v", pa.int64())])
 FLOATS = pa.schema([pa.field("id", pa.float64(), nullable=False), pa.field("v", pa.int64())])
+
+ALL_IN_GROUPS = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.files.maxPartitionBytes": "1000",
+}
+DRAWN_FROM = {
+    "orders_by_id": "select k as id, v from orders",
+    "lines_by_id": "select k as id, v from lines",
+    "frame": "select fid as id, w as v from f",
+    "cached": "select a.id, b.v from a left join b on a.id = b.id",
+}
 
 
 def pair(how: str, kind: str = "") -> str:
@@ -103,6 +126,13 @@ class Tables:
         assert rows
         return plan
 
+    def compare(self, query: str) -> None:
+        """Compare rows with DuckDB's, however Spark joins them."""
+        rows = self.lake.spark.sql(query).collect()
+        expected = self.duck.sql(re.sub("left (semi|anti)", r"\1", query)).fetchall()
+
+        assert sorted(map(str, expected)) == sorted(str(tuple(row)) for row in rows)
+
     def _planned(self, query: str, exchanges: int) -> tuple[DataFrame, str]:
         frame = self.lake.spark.sql(query)
         plan = shown_plan(frame)
@@ -111,7 +141,7 @@ class Tables:
 
 
 @pytest.fixture(scope="module")
-def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
     """Tables with changes on base, some of whose keys are in several, and frames of no table."""
     lake = Lake(spark=spark, warehouse=str(tmp_path_factory.mktemp("groups")))
     tables = Tables(lake=lake, duck=duckdb.connect())
@@ -141,7 +171,14 @@ def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
     for name, first, second in (("f", "fid", "w"), ("g", "gid", "x")):
         lake.frame(frame, f"{first} long, {second} long").createOrReplaceTempView(name)
         tables.duck.register(name, pa.table(list(zip(*frame, strict=True)), names=[first, second]))
-    return tables
+    for name, query in DRAWN_FROM.items():
+        lake.spark.sql(query).createOrReplaceTempView(name)
+        tables.duck.sql(f"create view {name} as {query}")
+    with with_settings(lake.spark, ALL_IN_GROUPS):
+        lake.spark.catalog.cacheTable("cached")
+        lake.spark.table("cached").count()
+    yield tables
+    lake.spark.catalog.uncacheTable("cached")
 
 
 @pytest.fixture
@@ -149,11 +186,7 @@ def tables(shared: Tables) -> Iterator[Tables]:
     """Tables, none of which is sent to every task or read by one though it is small enough."""
     with with_settings(
         shared.lake.spark,
-        {
-            "spark.arctic.joinWithoutShuffle": "true",
-            "spark.sql.autoBroadcastJoinThreshold": "-1",
-            "spark.sql.files.maxPartitionBytes": "1000",
-        },
+        ALL_IN_GROUPS,
     ):
         yield shared
 
@@ -164,8 +197,8 @@ def test_two_keyed_tables_join_without_a_shuffle(tables: Tables, how: str) -> No
     assert "ArcticJoin" in tables.check(pair(how), exchanges=0)
 
 
-def test_nothing_is_in_groups_unless_it_is_wanted(tables: Tables) -> None:
-    """The same queries shuffle."""
+def test_a_session_can_do_without_groups(tables: Tables) -> None:
+    """The same queries shuffle then."""
     with with_settings(tables.lake.spark, {"spark.arctic.joinWithoutShuffle": "false"}):
         plan = tables.plan(pair("full"), exchanges=2)
         grouped = tables.plan("select id, sum(v) from b group by id", exchanges=1)
@@ -383,3 +416,51 @@ def test_a_small_table_is_broadcast(tables: Tables) -> None:
 
     assert "BroadcastHashJoin" in plan
     assert "ArcticGroups" not in plan
+
+
+@settings(
+    max_examples=STATEMENTS,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    query=statements(["a", "b", "c", "deep", "flat", "merged_a", "merged_b", *DRAWN_FROM]),
+    adaptive=st.sampled_from(["true", "false"]),
+    task_bytes=st.sampled_from(["1000", "134217728"]),
+)
+def test_statements_that_are_drawn(
+    tables: Tables, query: str, adaptive: str, task_bytes: str
+) -> None:
+    """Of joins, groups, windows and sets, within one another."""
+    drawn = {
+        "spark.sql.adaptive.enabled": adaptive,
+        "spark.sql.files.maxPartitionBytes": task_bytes,
+    }
+    with with_settings(tables.lake.spark, drawn):
+        tables.compare(query)
+
+
+def test_streams_that_are_joined_remember_their_rows(tables: Tables, tmp_path: Path) -> None:
+    """Whatever tables each of them was joined with before."""
+    spark = tables.lake.spark
+    sides = []
+    for name, batches in (("a", [[61, 62], [65]]), ("b", [[65], [61, 64]])):
+        folder = tmp_path / name
+        folder.mkdir()
+        for number, ids in enumerate(batches):
+            path = folder / f"{number}.parquet"
+            pq.write_table(pa.table({"s": ids}), path)
+            os.utime(path, (number, number))  # Spark takes files by their age
+        arrived = spark.readStream.schema("s long").option("maxFilesPerTrigger", "1")
+        table = spark.table(name).selectExpr("id", f"v as {name}")
+        sides.append(arrived.parquet(str(folder)).join(table, on=[F.col("s") == F.col("id")]))
+    one, two = (side.drop("s") for side in sides)
+    writer = one.join(two, on="id").writeStream.format("memory").queryName("met")
+    query = writer.option("checkpointLocation", str(tmp_path / "at")).start()
+    query.processAllAvailable()
+    query.stop()
+
+    assert sorted(tuple(row) for row in spark.table("met").collect()) == [
+        (61, 61, 305),
+        (65, 65, 325),
+    ]

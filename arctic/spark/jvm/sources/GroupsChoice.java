@@ -1,12 +1,15 @@
 package arctic.spark;
 
 import java.math.BigInteger;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * What a relation could be planned in, with all that it is joined with.
  *
  * A group is read by one task, so groups must keep the cores as busy as files do that are cut and
- * dealt out by their bytes alone, and no more of them are wanted than tasks would be.
+ * dealt out by their bytes alone, and no more of them are wanted than tasks would be. Where executors
+ * come as tasks wait, nobody knows the cores: a group must be no more than a task would be then.
  */
 public final class GroupsChoice {
   private static final long MOST_BYTES_OF_A_GROUP = 1L << 30;
@@ -48,19 +51,23 @@ public final class GroupsChoice {
   }
 
   /** Returns what it is to be planned in; null: in none. */
-  KeyGroupsAsked worthIt(int cores, long bytesOfTask) {
-    int number = number(top().bytes, cores, bytesOfTask);
+  KeyGroupsAsked worthIt() {
+    SparkContext context = SparkContext.getOrCreate();
+    long bytesOfTask = ((SQLConf) SQLConf.get()).filesMaxPartitionBytes();
+    boolean coresCome = context.getConf().getBoolean("spark.dynamicAllocation.enabled", false);
+    int number = number(top().bytes, context.defaultParallelism(), bytesOfTask,
+        coresCome ? bytesOfTask : MOST_BYTES_OF_A_GROUP);
     return number == 0 ? null : offered.of(number);
   }
 
   /** Returns how many groups are worth it, as few as make tasks of so many bytes; 0: none. */
-  public static int number(long[] bytes, int cores, long bytesOfTask) {
+  public static int number(long[] bytes, int cores, long bytesOfTask, long mostBytes) {
     int best = 0;
     for (int number = Math.max(2, cores); number <= bytes.length; number++) {
       if (bytes.length % number == 0) {
         long[] some = folded(bytes, number);
         long largest = largest(some);
-        if (largest <= MOST_BYTES_OF_A_GROUP && isEven(some, cores)) {
+        if (largest <= mostBytes && isEven(some, cores)) {
           best = number;
           if (largest <= bytesOfTask) {
             break;

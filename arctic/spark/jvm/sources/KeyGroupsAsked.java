@@ -24,9 +24,9 @@ public final class KeyGroupsAsked {
     this.bytes = bytes;
   }
 
-  /** Says whether scans of the session are asked for any. */
+  /** Says whether scans of the session are asked for any, which a user can forbid. */
   static boolean areWanted() {
-    return SparkSession.active().conf().get(WANTED, "false").equals("true");
+    return SparkSession.active().conf().get(WANTED, "true").equals("true");
   }
 
   /** Returns what Python tells of a scan. */

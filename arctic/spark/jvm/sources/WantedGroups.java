@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -51,9 +50,7 @@ final class WantedGroups {
     }
     Object[] relations = wanted.chosen.keySet().toArray();
     for (int i = 0; i < relations.length; i++) {
-      KeyGroupsAsked worthIt = ((GroupsChoice) wanted.chosen.get(relations[i])).worthIt(
-          SparkContext.getOrCreate().defaultParallelism(),
-          ((SQLConf) SQLConf.get()).filesMaxPartitionBytes());
+      KeyGroupsAsked worthIt = ((GroupsChoice) wanted.chosen.get(relations[i])).worthIt();
       if (worthIt != null) {
         groups.put(id((DataSourceV2ScanRelation) relations[i]), worthIt);
       }
