@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,8 @@ IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 Row = dict[str, Any]
 Fold = Callable[[Row | None, Row], Row]
 """Takes the row that a key has, or None, and the next one; gives the row that it has then."""
+Way = Callable[[list[Row]], None]
+"""Reads a table in some way, and compares that with the rows that it should have."""
 
 
 def histories(lean: int) -> settings:
@@ -194,18 +197,29 @@ class MergeHistory:
         """The rows that the table should have."""
         return [row for _, row in sorted(self.rows.items())]
 
-    def check(self, *filters: tuple[str, Callable[[Row], bool]]) -> None:
-        """Read the table in several ways."""
+    def check(self, *filters: tuple[str, Callable[[Row], bool]], more: Sequence[Way] = ()) -> None:
+        """Read the table whole, and in other ways; in a deep life in one of them, in turn."""
         wanted = self.expected
         assert self.read() == wanted
-        small = {"merge.max-delete-bytes": "1", "parallelism": "3", "read.split.target-size": "1"}
-        assert self.read(options=small) == wanted
-        assert self.table.count() == len(wanted)
-        assert self.read(filter="id = 2") == [row for row in wanted if row["id"] == 2]
-        for text, matches in filters:
-            assert self.read(filter=text) == [row for row in wanted if matches(row)]
+        ways: list[Way] = [self._check_in_parts, self._check_count, *more]
+        named = [("id = 2", lambda row: bool(row["id"] == 2)), *filters]
+        ways += [partial(self._check_filter, *each) for each in named]
+        # Reads are most of what a life costs, and of many lives each step meets each way.
+        turn = (len(self.states) + len(self.delivered)) % len(ways)
+        for way in [ways[turn]] if IS_DEEP else ways:
+            way(wanted)
         made = self.table.refresh().versions().num_rows + 1 - len(self.states)
         self.states += [wanted] * made
+
+    def _check_in_parts(self, wanted: list[Row]) -> None:
+        small = {"merge.max-delete-bytes": "1", "parallelism": "3", "read.split.target-size": "1"}
+        assert self.read(options=small) == wanted
+
+    def _check_count(self, wanted: list[Row]) -> None:
+        assert self.table.count() == len(wanted)
+
+    def _check_filter(self, text: str, matches: Callable[[Row], bool], wanted: list[Row]) -> None:
+        assert self.read(filter=text) == [row for row in wanted if matches(row)]
 
     def check_published(self, output: str) -> None:
         """Publish the merged view, and read it by another reader."""
