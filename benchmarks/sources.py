@@ -4,6 +4,8 @@ Each server is one of the tests', with its log written before the clock starts. 
 one run that catches up with it; the Parquet file gets the same rows, in as many row groups as there
 are batches. Beside the time of a run stands its processor time in this process, of which the server
 has no part. "The client alone" reads the same log and throws it away: no mirror can be faster.
+"The client and an append" has its values read by what there is for that, Arrow's parser of JSON or
+the client itself, and appends them to a Parquet file: what a consumer without a table does.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pymysql
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -64,6 +68,9 @@ AVRO = {
         {"name": "note", "type": ["null", "string"]},
     ],
 }  # fmt: skip
+_LOOSE = pa.schema([field.with_nullable(True) for field in SCHEMA])
+APPENDED = {"json": _LOOSE, "debezium": pa.schema([("after", pa.struct(_LOOSE))])}
+"""What Arrow's parser is told of messages."""
 STATEMENT_ROWS = 1_000
 SINGLE_SHARE = 20
 """Statements of a row each are measured with one row in so many: writing them takes longest."""
@@ -127,9 +134,13 @@ def _taken(work: Callable[[], Any], *, repeats: int = 1) -> Taken:
     return seconds(timed, repeats=repeats), statistics.median(processor)
 
 
+def _raw_file(place: Path) -> pq.ParquetWriter:
+    return pq.ParquetWriter(place / "raw.parquet", SCHEMA, compression="zstd")
+
+
 def _raw(rows: pa.Table, place: Path, batch: int) -> Taken:
     def write() -> None:
-        with pq.ParquetWriter(place / "raw.parquet", SCHEMA, compression="zstd") as writer:
+        with _raw_file(place) as writer:
             for start in range(0, rows.num_rows, batch):
                 writer.write_table(rows.slice(start, batch))
 
@@ -170,6 +181,7 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[Found]:
                     [tuple(row.values()) for row in rows.slice(start, STATEMENT_ROWS).to_pylist()],
                 )
             alone = _taken(lambda: _thrown_away(str(socket), rows.num_rows))
+            appended = _taken(lambda: _appended_log(str(socket), rows.num_rows, place, batch))
             inserted = _taken(follow)
             cursor.execute("UPDATE orders SET status = 'done', price = price + 1")
             updated = _taken(follow)
@@ -187,6 +199,7 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[Found]:
     every = rows.num_rows
     return [
         ("MySQL: the client alone, inserts", alone, every),
+        ("MySQL: the client and an append, inserts", appended, every),
         ("MySQL: inserts", inserted, every),
         ("MySQL: updates", updated, every),
         ("MySQL: copy", copied, every),
@@ -212,15 +225,34 @@ def _single(cursor: Any, dsn: str, rows: pa.Table, place: Path) -> Taken:
     return taken
 
 
-def _thrown_away(socket: str, count: int) -> None:
-    """Read all inserts of the log; nobody reads their values."""
+@contextmanager
+def _log(socket: str) -> Iterator[BinLogStreamReader]:
+    """Yield all inserts of the log."""
     stream = BinLogStreamReader(
         {"unix_socket": socket, "user": "root"}, server_id=7, resume_stream=True, log_pos=4,
         log_file="bin.000001", only_events=[WriteRowsEvent], enable_logging=False,
     )  # fmt: skip
-    read = sum(1 for _ in stream)
+    yield stream
     stream.close()
-    assert 0 < read <= count
+
+
+def _thrown_away(socket: str, count: int) -> None:
+    """Read all inserts; nobody reads their values."""
+    with _log(socket) as stream:
+        assert 0 < sum(1 for _ in stream) <= count
+
+
+def _appended_log(socket: str, count: int, place: Path, batch: int) -> None:
+    """Append all inserts to a Parquet file, as the client reads them: row by row."""
+    with _log(socket) as stream, _raw_file(place) as writer:
+        waiting: list[dict[str, Any]] = []
+        for event in stream:
+            waiting += [row["values"] for row in event.rows]
+            count -= len(event.rows)
+            if len(waiting) >= batch or not count:
+                writer.write_table(pa.Table.from_pylist(waiting, SCHEMA))
+                waiting = []
+    assert count == 0
 
 
 def _kafka(rows: pa.Table, place: Path, batch: int) -> list[Found]:
@@ -230,7 +262,6 @@ def _kafka(rows: pa.Table, place: Path, batch: int) -> list[Found]:
             topic = f"orders_{named}"
             admin = AdminClient({"bootstrap.servers": broker})
             admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
-            _produce(broker, topic, _messages(rows, named, registry))
             arctic.create_table(f"{named}.orders", SCHEMA, primary_key=["id"], warehouse=str(place))
             given = {
                 "topics": topic,
@@ -247,20 +278,53 @@ def _kafka(rows: pa.Table, place: Path, batch: int) -> list[Found]:
                 )  # fmt: skip
                 assert report.quarantined == 0
 
+            follow()  # what is loaded once is no part of what messages cost
+            _produce(broker, topic, _messages(rows, named, registry))
             alone = _taken(partial(_polled, broker, topic, rows.num_rows))
             found.append((f"Kafka: the client alone, {named}", alone, rows.num_rows))
+            if named in APPENDED:
+                plain = partial(_appended_topic, broker, topic, rows.num_rows, place, batch, named)
+                found.append(
+                    (f"Kafka: the client and an append, {named}", _taken(plain), rows.num_rows)
+                )
             found.append((f"Kafka: {named}", _taken(follow), rows.num_rows))
             _count(f"{named}.orders", rows.num_rows, place)
     return found
 
 
-def _polled(broker: str, topic: str, count: int) -> None:
-    """Read all messages; nobody looks at them."""
+def _consumed(broker: str, topic: str, count: int) -> Iterator[list[Any]]:
+    """Yield all messages, some at a time."""
     client = Consumer({"bootstrap.servers": broker, "group.id": "alone"})
     client.assign([TopicPartition(topic, 0, 0)])
     while count > 0:
-        count -= len(client.consume(min(count, 10_000), timeout=5))
+        got = client.consume(min(count, 10_000), timeout=5)
+        count -= len(got)
+        yield got
     client.close()
+
+
+def _polled(broker: str, topic: str, count: int) -> None:
+    """Read all messages; nobody looks at them."""
+    for _ in _consumed(broker, topic, count):
+        pass
+
+
+def _appended_topic(
+    broker: str, topic: str, count: int, place: Path, batch: int, named: str
+) -> None:
+    """Append all messages to a Parquet file, as Arrow's parser reads them."""
+    options = pj.ParseOptions(explicit_schema=APPENDED[named], unexpected_field_behavior="ignore")
+    with _raw_file(place) as writer:
+        waiting: list[bytes] = []
+        for got in _consumed(broker, topic, count):
+            waiting += [message.value() for message in got]
+            count -= len(got)
+            if len(waiting) >= batch or not count:
+                text = pa.BufferReader(b"\n".join(waiting))
+                found = pj.read_json(text, parse_options=options)
+                found = pa.Table.from_struct_array(found["after"]) if named == "debezium" else found
+                writer.write_table(found.cast(SCHEMA))
+                waiting = []
 
 
 def _messages(rows: pa.Table, named: str, registry: str) -> Iterator[bytes]:
