@@ -93,7 +93,7 @@ class _Stretch:
 def added_between(
     opened: OpenTable, after: int, up_to: int, *, skips_overwrites: bool
 ) -> tuple[TableFile, ...]:
-    """List the files that were committed in a range of sequence numbers.
+    """List the files that were committed in a range of sequence numbers, with bounds of their keys.
 
     Args:
         opened: the table, its stores refreshed.
@@ -107,6 +107,7 @@ def added_between(
         StorageError: a manifest cannot be read.
     """
     commits = check_commits(opened, after, up_to, skips_overwrites=skips_overwrites)
+    key_ids = tuple(column.field_id for column in opened.table.key_columns)
     return tuple(
         file
         for stretch in _stretches(commits)
@@ -116,7 +117,7 @@ def added_between(
             snapshot_id=stretch.last_id,
             added_by=stretch.added_by,
             after_sequence=after,
-            field_ids=(),
+            field_ids=key_ids,
         )
     )
 

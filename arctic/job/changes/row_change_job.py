@@ -50,9 +50,11 @@ from arctic.options import CHANGE_ROWS
 from arctic.scan.changes.change_tasks import ChangeGroup
 from arctic.scan.changes.difference_tasks import DifferenceGroup
 from arctic.scan.choose.plan_files import FilesToRead
+from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.streams.stream_position import StreamPosition
+from arctic.tree.key_range import KeyRange
 from arctic.tree.node import TreeNode
 
 _TOLD = frozenset(field.name for field in COMMIT_FIELDS)
@@ -266,13 +268,20 @@ def _change_groups(
 def _before(opened: OpenTable, place: ChangePlace, deletes: Sequence[TableFile]) -> FilesToRead:
     """Return the files of the rows of before that these deletes may reach."""
     whole = files_at(opened, place)
-    nodes: dict[Partition, set[TreeNode]] = defaultdict(set)
+    ranges = FileRanges([column.field_id for column in opened.table.key_columns])
+    of_nodes: dict[tuple[Partition, TreeNode], list[KeyRange]] = defaultdict(list)
     for file in deletes:
-        nodes[file.partition].add(file.node)
+        of_nodes[file.partition, file.node].append(ranges.of(file))
+    near: dict[Partition, list[tuple[TreeNode, KeyRange]]] = defaultdict(list)
+    for (partition, node), keys in of_nodes.items():
+        near[partition].append((node, KeyRange.hull(keys)))
 
     def is_reached(task: FileTask) -> bool:
-        near = nodes.get(task.file.partition, ())
-        return any(task.file.node.overlaps(node) for node in near)
+        own = ranges.of(task.file)
+        return any(
+            task.file.node.overlaps(node) and own.overlaps(keys)
+            for node, keys in near.get(task.file.partition, ())
+        )
 
     return replace(whole, data=tuple(task for task in whole.data if is_reached(task)))
 

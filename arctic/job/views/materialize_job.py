@@ -59,8 +59,8 @@ def materialize_view(
         definition = replace(definition, sql=without_stars(sql, known))
     if exist_ok and _is_there(into, definition):
         return refresh_view(into, is_full=False)
+    plan = plan_view(definition, sources)
     with workspace() as space:
-        plan = plan_view(definition, sources, space)
         check_lasting(definition, space)
     made = create_table(
         into.config,

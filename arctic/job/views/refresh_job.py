@@ -44,33 +44,35 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
     view = reference.open()
     definition = ViewDefinition.told(view.base.properties, reference.identifier)
     sources = open_sources(reference, definition)
-    with workspace() as space:
-        plan = plan_view(definition, sources, space)
-        change = fitted_columns(view, plan)
-        if change is not None:
-            # The sources were opened after the view, and must be in the next try as well.
-            evolve_schema(reference.config, reference.identifier, change)
-            return refresh_view(reference, is_full=is_full)
-        standing, columns = Standing.of(view), columns_read(plan)
-        if definition.kind == DAYS:
+    plan = plan_view(definition, sources)
+    change = fitted_columns(view, plan)
+    if change is not None:
+        # The sources were opened after the view, and must be in the next try as well.
+        evolve_schema(reference.config, reference.identifier, change)
+        return refresh_view(reference, is_full=is_full)
+    standing, columns = Standing.of(view), columns_read(plan)
+    if definition.kind == DAYS:
+        with workspace() as space:
             written = take_days(reference, space, plan, standing, leaves_out=is_full)
-            return _report(reference, written, began, is_full=True)
-        holds = rows_hold(plan, standing.columns, columns)
-        is_full = is_full or definition.is_whole or standing.number < 0 or not holds
-        stretches = {
-            name: each.stretch(None if is_full else standing.positions.get(name))
-            for name, each in sources.items()
-        }
-        ends = {name: each.end for name, each in stretches.items()}
-        batch = standing.next(ends, columns, now_ms=time.time_ns() // 1_000_000)
-        if not is_full and ends == standing.positions:
-            written = Written(snapshot_id=None, upserts=0, deletes=0)
-        elif definition.is_whole:
-            hold_sources(view.table.name, sources, ends)
+        return _report(reference, written, began, is_full=True)
+    holds = rows_hold(plan, standing.columns, columns)
+    is_full = is_full or definition.is_whole or standing.number < 0 or not holds
+    stretches = {
+        name: each.stretch(None if is_full else standing.positions.get(name))
+        for name, each in sources.items()
+    }
+    ends = {name: each.end for name, each in stretches.items()}
+    if not is_full and ends == standing.positions:
+        written = Written(snapshot_id=None, upserts=0, deletes=0)
+        return _report(reference, written, began, is_full=False)
+    batch = standing.next(ends, columns, now_ms=time.time_ns() // 1_000_000)
+    if definition.is_whole or standing.number < 0:
+        # What comes while it is filled is of the next refresh.
+        hold_sources(view.table.name, sources, ends)
+    with workspace() as space:
+        if definition.is_whole:
             written = _replace(space, plan, stretches, reference, batch)
         else:
-            if standing.number < 0:  # what comes while it is filled is of the next refresh
-                hold_sources(view.table.name, sources, ends)
             given = RefreshInput(
                 space=space, plan=plan, view=view, reference=reference, stretches=stretches
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -18,7 +19,7 @@ from arctic.iceberg.values.schema import arrow_schema, iceberg_schema
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.views.most_rows import most_rows
 from arctic.job.views.source_rows import SourceTable
-from arctic.job.views.workspace import Workspace
+from arctic.job.views.workspace import Workspace, workspace
 from arctic.views.parse_view import parse_view
 from arctic.views.sql_tree import called_functions, not_kept, quoted, whole_statement
 from arctic.views.view_definition import DAYS, HISTORY, ViewDefinition
@@ -29,6 +30,7 @@ from arctic.views.view_query import (
     VALID_TO,
     VERSION,
     Output,
+    Source,
 )
 from arctic.views.view_statements import Statements
 
@@ -70,42 +72,56 @@ def relation(place: int) -> str:
     return f"source{place}"
 
 
-def plan_view(
-    definition: ViewDefinition, sources: Mapping[str, SourceTable], space: Workspace
-) -> ViewPlan:
+def plan_view(definition: ViewDefinition, sources: Mapping[str, SourceTable]) -> ViewPlan:
     """Decide how a view is kept, from its statement and its sources.
 
     Args:
         definition: what it is of.
         sources: its tables.
-        space: an empty workspace; what this declares there is dropped again.
 
     Raises:
         InvalidInputError: a statement that cannot be evaluated.
         NotFoundError: a column that no source has.
         UnsupportedError: a view that cannot be kept from changes, with the reason.
     """
-    relations = {name: relation(place) for place, name in enumerate(sources)}
-    for name, table in relations.items():
-        schema = sources[name].opened.arrow_schema
+    known, schemas = [], []
+    for name, each in sources.items():
+        schema = each.opened.arrow_schema
         if definition.is_whole:
-            schema = pa.schema([schema.field(e) for e in sources[name].named_in(definition.sql)])
-        space.declare(table, schema)
-    if definition.is_whole:
-        statements, statement = None, whole_statement(definition.sql, relations)
-    else:
-        statements = _statements(definition, sources, relations, space)
-        aliases = {each.alias: relations[each.identifier] for each in statements.query.sources}
-        statement = statements.whole(aliases)
-    found = space.table(f"SELECT * FROM ({statement}) LIMIT 0").schema
-    space.drop(*relations.values())
-    fields = _storable(found)
-    return ViewPlan(
-        definition=definition,
-        sources=sources,
-        statements=statements,
-        schema=_schema(fields, definition.kind),
-    )
+            schema = pa.schema([schema.field(e) for e in each.named_in(definition.sql)])
+        else:
+            known.append((name, each.source))
+        schemas.append((name, schema))
+    statements, schema = _planned(definition, tuple(known), tuple(schemas))
+    return ViewPlan(definition=definition, sources=sources, statements=statements, schema=schema)
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    definition: ViewDefinition,
+    known: tuple[tuple[str, Source], ...],
+    schemas: tuple[tuple[str, pa.Schema], ...],
+) -> tuple[Statements | None, pa.Schema]:
+    """Return the statements of a view that is kept from changes, and the schema of its table.
+
+    Args:
+        definition: what it is of.
+        known: what a statement may know of each source; nothing where all is computed anew.
+        schemas: of the sources, by name.
+    """
+    # A service asks for the same few views at every refresh, and DuckDB takes a while to begin.
+    relations = {name: relation(place) for place, (name, _) in enumerate(schemas)}
+    with workspace() as space:
+        for name, schema in schemas:
+            space.declare(relations[name], schema)
+        if definition.is_whole:
+            statements, statement = None, whole_statement(definition.sql, relations)
+        else:
+            statements = _statements(definition, dict(known), relations, space)
+            aliases = {each.alias: relations[each.identifier] for each in statements.query.sources}
+            statement = statements.whole(aliases)
+        found = space.table(f"SELECT * FROM ({statement}) LIMIT 0").schema
+    return statements, _schema(_storable(found), definition.kind)
 
 
 def whole_rows(
@@ -155,11 +171,11 @@ def check_lasting(definition: ViewDefinition, space: Workspace) -> None:
 
 def _statements(
     definition: ViewDefinition,
-    sources: Mapping[str, SourceTable],
+    known: Mapping[str, Source],
     relations: Mapping[str, str],
     space: Workspace,
 ) -> Statements:
-    query = parse_view(definition.sql, {name: each.source for name, each in sources.items()})
+    query = parse_view(definition.sql, known)
     if definition.kind == HISTORY and (query.is_grouped or query.join is not None):
         raise UnsupportedError(
             f"view: kind {HISTORY!r} keeps the versions of rows of one table, not of groups or a "

@@ -142,6 +142,21 @@ def test_rows_of_before_are_read_of_what_is_merged_by_now(table: Table) -> None:
     assert sorted(row["v"] for row in job.table().to_pylist()) == ["y", "z"]
 
 
+@pytest.mark.parametrize(("keys", "is_opened"), [((7, 9), False), ((2, 9), True)])
+def test_files_without_a_key_of_the_range_are_not_opened(
+    table: Table, keys: tuple[int, int], is_opened: bool
+) -> None:
+    """Keys above all that there were, as of new rows, have no row of before."""
+    stream = table.stream(start_version="3")
+    begun = stream.beginning()
+    table.put(*((key, "z") for key in keys))
+    job = stream.plan(begun, stream.advance(begun, limit=ChangeLimit()), columns=["id", "v"])
+
+    assert any(task.beginning for group in job.groups for task in group.tasks) is is_opened
+    told = sorted((row["id"], row["v"]) for row in job.table().to_pylist())
+    assert told == sorted([(2, "c")] * is_opened + [(key, "z") for key in keys])
+
+
 def test_replaced_rows_are_told_as_their_difference(table: Table) -> None:
     """Of the commit that replaced them, and of a range around it; what is equal is none."""
     table.put((2, "c"), (7, "x"), mode="overwrite")
