@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import arctic
+from arctic.iceberg.storage import many_snapshots, packed_metadata
 from benchmarks.engines import one_liners
 from benchmarks.engines.__main__ import (
     AWAY,
@@ -67,6 +71,30 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 @pytest.fixture(scope="module")
+def in_gzip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a table, and return where a file says which metadata it has, and one its rows."""
+    folder = tmp_path_factory.mktemp("gzip")
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    table = arctic.create_table(
+        "db.t",
+        schema,
+        primary_key=(),
+        properties={"write.metadata.compression-codec": "gzip"},
+        warehouse=str(folder / "lake"),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many_snapshots, "_BLOCK_BYTES", 1_000)
+        patch.setattr(packed_metadata, "LONG_PART", 1_000)
+        for number in range(12):
+            table.write(pa.table({"id": [number]}, schema=schema), mode="append")
+    place = table.refresh()._opened.base.metadata_location
+    assert Path(place.removeprefix("file://")).read_bytes().count(b"\x00\x00\xff\xff") > 5
+    (folder / "t.txt").write_text(place)
+    pq.write_table(table.read().read_all(), folder / "t.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
 def beside() -> str:
     """Return the Python that has the other engines."""
     python = Path(sys.prefix) / "engines" / "bin" / "python"
@@ -82,18 +110,10 @@ def test_engines_read_what_the_pages_say(
     engine: str, states: tuple[Path, list[str]], request: pytest.FixtureRequest
 ) -> None:
     """Row by row: right where it is so, and refused at most where that is said."""
-    folder, names = states
-    if engine == JAVA:
-        said: list[dict[str, Any]] = [*outcomes(request.getfixturevalue("java"), folder, names)]
-    elif engine in (*BESIDE, SPARK):
-        reader = _reader(engine, request)
-        assert (
-            shown(ROOT / "README.md")[TITLES[engine]][0] == _printed(*reader, "--version").strip()
-        )
-        lines = _printed(*reader, folder, *names)
-        said = [json.loads(line) for line in lines.splitlines()]
-    else:
-        said = [outcome(engine, folder, name) for name in names]
+    said = _said(engine, *states, request)
+    if engine in (*BESIDE, SPARK):
+        printed = _printed(*_reader(engine, request), "--version").strip()
+        assert shown(ROOT / "README.md")[TITLES[engine]][0] == printed
 
     assert len(said) == len(LAYOUTS) * len(STEPS) * len(OUTPUTS)
     _, *cells = shown(ROOT / "README.md")[TITLES[engine]]
@@ -102,6 +122,16 @@ def test_engines_read_what_the_pages_say(
             if each["state"].startswith(f"{output}-") and each["verdict"] != "right":
                 assert each["verdict"] == "refused", each
                 assert "refused" in cell, each
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("engine", [*HERE, *BESIDE])
+def test_engines_read_metadata_that_is_compressed_in_pieces(
+    engine: str, in_gzip: Path, request: pytest.FixtureRequest
+) -> None:
+    """As what it is: one member of gzip."""
+    assert [each["verdict"] for each in _said(engine, in_gzip, ["t"], request)] == ["right"]
 
 
 def _reader(engine: str, request: pytest.FixtureRequest) -> Sequence[object]:
@@ -167,6 +197,18 @@ def test_every_library_of_the_page_has_a_line() -> None:
     """So that none is forgotten where the page is written anew."""
     named = {title.partition(",")[0] for title in one_liners.lines()}
     assert named == {"DuckDB", "Polars", "pandas", "pyarrow", *AWAY}
+
+
+def _said(
+    engine: str, folder: Path, names: list[str], request: pytest.FixtureRequest
+) -> list[dict[str, Any]]:
+    """Return what an engine makes of states."""
+    if engine == JAVA:
+        return [*outcomes(request.getfixturevalue("java"), folder, names)]
+    if engine in (*BESIDE, SPARK):
+        lines = _printed(*_reader(engine, request), folder, *names)
+        return [json.loads(line) for line in lines.splitlines()]
+    return [outcome(engine, folder, name) for name in names]
 
 
 def _printed(*command: object) -> str:

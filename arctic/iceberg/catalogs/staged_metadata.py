@@ -48,6 +48,7 @@ from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
 from arctic.iceberg.storage.many_snapshots import write_metadata
+from arctic.iceberg.storage.packed_metadata import file_name
 from arctic.iceberg.storage.signed_names import signed
 from arctic.iceberg.translate import was_rolled_back
 
@@ -133,7 +134,7 @@ def _staged(
         staged.metadata = _as(TableMetadataV2, staged.metadata)
     if staged.metadata.last_updated_ms < least_ms:
         staged.metadata = staged.metadata.model_copy(update={"last_updated_ms": least_ms})
-    staged.metadata_location = signed(staged.metadata_location, catalog)
+    staged.metadata_location = signed(file_name(staged.metadata_location, staged.metadata), catalog)
     return staged
 
 

@@ -17,7 +17,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from itertools import takewhile
-from operator import eq
 
 from arctic.errors import FormatError
 from arctic.last_used import GrowingLists
@@ -26,9 +25,18 @@ CHECKSUM = "arctic-checksum"
 UNKNOWN = "0" * 32
 """Stands where a checksum goes, until the rest of the file is known."""
 LONG_PART = 1 << 16
-"""Bytes of a part of a file from which on it is worth being known again."""
+"""Bytes of a part of a file from which on it is worth being known again;"""
+_LONG_PIECE = 1 << 13
+"""and of what becomes of one that is compressed."""
 
 _NAME_LAST = "name-last:"
+GZIP_ROOM = f"{CHECKSUM}={_NAME_LAST}{UNKNOWN}".encode()
+"""Stands for the name of the original file in the header of gzip."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP = re.compile(
+    rb"\A\x1f\x8b\x08\x08.{6}arctic-checksum=name-last:([0-9a-f]{32})\x00", re.DOTALL
+)
+"""Table metadata that is compressed, see ``packed_metadata``: the bytes as they lie are covered."""
 _JSON = re.compile(rb'\A\{"arctic-checksum":"(?:name-last:)?([0-9a-f]{32})"')
 """Table metadata: the first member of the object. Files of before cover their names first."""
 _AVRO = re.compile(rb"\AObj\x01[\x02-\x7e]\x1earctic-checksum@([0-9a-f]{32})")
@@ -50,9 +58,11 @@ def sealed(path: str, parts: Sequence[bytes]) -> Sequence[bytes]:
         parts: the whole file, one after the other. Table metadata can have many megabytes: no part
             but its first is copied.
     """
-    if not parts or not parts[0].startswith(b'{"'):
+    if not parts or not parts[0].startswith((b'{"', _GZIP_MAGIC)):
         parts = (_with_room(b"".join(parts)),)
         found = _found(parts[0])
+    elif parts[0].startswith(_GZIP_MAGIC):
+        found = _GZIP.match(parts[0])
     else:
         found = _JSON.match(parts[0])
         if found is None:
@@ -97,7 +107,7 @@ def _with_room(content: bytes) -> bytes:
 def _found(content: bytes) -> re.Match[bytes] | None:
     if content.endswith(b"PFA1"):
         return _PUFFIN.search(content, max(0, len(content) - 128))
-    return _JSON.match(content) or _AVRO.match(content)
+    return _JSON.match(content) or _AVRO.match(content) or _GZIP.match(content)
 
 
 def _digest(path: str, before: bytes | memoryview, *after: bytes | memoryview) -> bytes:
@@ -106,7 +116,8 @@ def _digest(path: str, before: bytes | memoryview, *after: bytes | memoryview) -
     if not head.endswith(f"{_NAME_LAST}{UNKNOWN}".encode()):
         return _hashed(None, (name, head, *after)).hexdigest().encode()
     first, *others = after
-    long = tuple(takewhile(lambda part: len(part) >= LONG_PART, others))
+    least = _LONG_PIECE if head.startswith(_GZIP_MAGIC) else LONG_PART
+    long = tuple(takewhile(lambda part: len(part) >= least, others))
     begun = (head, first, *long)
     state = _BEGUN.of(long[0], begun) if long else _hashed(None, begun)
     return _hashed(state, (*others[len(long) :], name)).hexdigest().encode()
@@ -120,5 +131,5 @@ def _hashed(state: hashlib.blake2b | None, parts: Sequence[bytes | memoryview]) 
     return state
 
 
-_BEGUN = GrowingLists(_hashed, is_same=eq)
+_BEGUN = GrowingLists(_hashed)
 """Of this process: over what files begin with."""

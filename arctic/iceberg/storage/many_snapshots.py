@@ -4,8 +4,8 @@ A commit adds one snapshot, and PyIceberg makes JSON of every one of them and lo
 oldest on: with ten thousand that is most of a small commit.
 
 Rules:
-    - What is known of a list holds for the very same objects at the same places alone. Snapshots
-      are shared between states of a table and never changed, see ``kept_metadata``.
+    - What is known of a list holds for equal items at the same places alone. Snapshots are shared
+      between states of a table and never changed, see ``kept_metadata``.
     - The file says what PyIceberg's own writer would have said; the order of its members differs.
     - What grows stands at the beginning of the file, so that its checksum is gone on with too.
 
@@ -15,13 +15,13 @@ its place.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Sequence
 from itertools import islice
-from operator import attrgetter
 from typing import Any
 
 from pyiceberg.io import FileIO
-from pyiceberg.serializers import NOOP_COMPRESSOR, Compressor, ToOutputFile
+from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table.metadata import (
     TableMetadata,
     TableMetadataCommonFields,
@@ -32,14 +32,16 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import IcebergBaseModel
 from pyiceberg.utils.config import Config
 
-from arctic.iceberg.storage.checksum import LONG_PART
+from arctic.iceberg.storage.packed_metadata import PACKED, packed
 from arctic.last_used import GrowingLists
 
 _LISTS = {"snapshots": "snapshots", "snapshot_log": "snapshot-log"}
 """The lists that grow with every commit, and what the file calls them."""
-_BLOCK_BYTES = LONG_PART
+_BLOCK_BYTES = 1 << 16
 _NEWEST = 16
 """Snapshots that are looked at before an index of all of them is asked for."""
+_MOST_APART = 500
+"""Snapshots that an index is copied with, for one more."""
 
 
 def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
@@ -58,11 +60,8 @@ def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
         parts[-1] += f'"{called}":['.encode()
         parts += [*blocks, b"],"]
     parts[-1] += others[1:]
-    compressor = Compressor.get_compressor(path)
-    if compressor is not NOOP_COMPRESSOR:
-        parts = [compressor.bytes_compressor()(b"".join(parts))]
     with output.create() as stream:
-        for part in parts:
+        for part in packed(parts) if path.endswith(PACKED) else parts:
             stream.write(part)
 
 
@@ -92,10 +91,14 @@ def _written(blocks: tuple[bytes, ...] | None, items: Sequence[Any]) -> tuple[by
     return *before, b"," + text
 
 
-def _indexed(known: dict[int, Snapshot] | None, items: Sequence[Any]) -> dict[int, Snapshot]:
-    """Return snapshots by their ids."""
-    ids = map(attrgetter("snapshot_id"), items)
-    return {**(known or {}), **dict(zip(ids, items, strict=True))}
+def _indexed(
+    known: ChainMap[int, Snapshot] | None, items: Sequence[Any]
+) -> ChainMap[int, Snapshot]:
+    """Return snapshots by their ids; the newest ones apart, so that few are copied."""
+    newest, others = (ChainMap({}, {}) if known is None else known).maps
+    newest = {**newest, **{item.snapshot_id: item for item in items}}
+    many = len(newest) > _MOST_APART
+    return ChainMap({}, {**others, **newest}) if many else ChainMap(newest, others)
 
 
 _WRITTEN = GrowingLists(_written)

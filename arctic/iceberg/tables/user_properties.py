@@ -58,6 +58,7 @@ _VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
     ),
     "write.delete.format.default": _PARQUET,
     "write.format.default": _PARQUET,
+    "write.metadata.compression-codec": (re.compile("none|gzip", re.IGNORECASE), "none or gzip"),
     "write.metadata.delete-after-commit.enabled": _TRUTH,
     "write.metadata.metrics.default": _METRICS,
     "write.metadata.previous-versions-max": _NUMBER,
@@ -86,7 +87,7 @@ _ICEBERG = frozenset(
         "schema.": "name-mapping.default",
         "write.": (
             "audit.publish.enabled avro.compression-level data.path distribution-mode "
-            "folder-storage.path location-provider.impl metadata.compression-codec "
+            "folder-storage.path location-provider.impl "
             "metadata.metrics.max-inferred-column-defaults metadata.path object-storage.enabled "
             "object-storage.partitioned-paths object-storage.path py-location-provider.impl "
             "spark.accept-any-schema spark.advisory-partition-size-bytes spark.fanout.enabled "

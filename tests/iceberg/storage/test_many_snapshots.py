@@ -96,7 +96,7 @@ def test_snapshots_are_found_in_the_state_that_is_asked(tmp_path: Path) -> None:
 
 
 def test_other_lists_are_made_anew() -> None:
-    """Equal items that are other objects, an item in the middle, one list that grew in place."""
+    """An item in the middle, another at a place, one list that grew in place; not equal ones."""
     made: list[list[Any]] = []
 
     def joined(before: tuple[Any, ...] | None, items: Any) -> tuple[Any, ...]:
@@ -105,9 +105,9 @@ def test_other_lists_are_made_anew() -> None:
 
     lists = GrowingLists(joined)
     one, two, three = [1], [2], [3]
-    for items in ([one], [one, two], [one, three, two], [[1], three, two], []):
+    for items in ([one], [one, two], [one, three, two], [[1], three, two], [two, three, two], []):
         assert lists.of("t", items) == tuple(items)
-    assert made == [[one], [two], [one, three, two], [[1], three, two], []]
+    assert made == [[one], [two], [one, three, two], [], [two, three, two], []]
     grown = [one]
     lists.of("t", grown)
     grown.append(two)
