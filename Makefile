@@ -26,6 +26,8 @@ HADOOP_STORES := $(VENV)/hadoop-stores
 ICEBERG_SPARK := $(VENV)/iceberg-spark
 # Spark's own suites, as Maven has them, and a PySpark of their release.
 SPARK_SUITES := $(VENV)/spark-suites
+# An environment that tests pack for executors: Arctic comes into it then, PySpark is theirs already.
+PACKED := $(VENV)/packed
 # A broker, whose jars are all that it needs.
 KAFKA := $(VENV)/kafka
 HDFS := $(VENV)/hdfs
@@ -81,6 +83,11 @@ $(ARCHIVE): $(READY) tests/jvm_archive.py
 	@printf 'arctic: mapping the classes of Spark (log: %s)\n' $@.log
 	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" $(PYTHON) -m tests.jvm_archive $@ 2> $@.log || { tail -n 20 $@.log >&2; exit 1; }
 
+.PHONY: test-archive
+test-archive: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
+test-archive: $(READY) $(ARCHIVE) $(PACKED)/.installed ## Send an environment that venv-pack packed to executors; takes a minute or two
+	@$(PYTEST) $(ARGS) tests/spark/cluster/archived_environment.py
+
 test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
 	@PYTHONPATH=$(abspath $(OLDEST)) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
@@ -111,6 +118,16 @@ $(DBT)/.installed: pyproject.toml $(READY)
 	@rm -rf $(DBT)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group dbt \
 		--target $(DBT) 2> $(DBT).log || { tail -n 20 $(DBT).log >&2; exit 1; }
+	@touch $@
+
+$(PACKED)/.installed: pyproject.toml $(READY)
+	@rm -rf $(PACKED)
+	@$(PYTHON) -m venv $(PACKED)
+	@$(PACKED)/bin/python -m pip install --quiet --no-input --disable-pip-version-check 'pip>=25.1'
+	@$(PYTHON) -c 'from importlib.metadata import requires; print(*(each for each in requires("arctic-lakehouse") \
+		if "extra ==" not in each and not each.startswith("pyspark")), sep="\n")' > $(PACKED)/needed.txt
+	@$(PACKED)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
+		--group packed -r $(PACKED)/needed.txt 2> $(PACKED).log || { tail -n 20 $(PACKED).log >&2; exit 1; }
 	@touch $@
 
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)

@@ -1,8 +1,8 @@
 """Programs on a cluster, each of which compares its tables with what they must hold.
 
-Run as a process: ``python -m tests.spark.cluster.driver PROGRAM MASTER FOLDER``, or this file by
-``spark-submit``; it prints what is done, a line each. The session speculates: of a slow task a
-second one begins.
+Run as a process: ``python -m tests.spark.cluster.driver PROGRAM MASTER FOLDER [ARCHIVES]``, or this
+file by itself or by ``spark-submit``; it prints what is done, a line each. The session speculates:
+of a slow task a second one begins.
 """
 
 from __future__ import annotations
@@ -217,6 +217,18 @@ def submitted(lake: Lake) -> None:
     print("submitted", flush=True)
 
 
+def archived(lake: Lake) -> None:
+    """Have workers run the Python of an archive, with the package that is in it."""
+    lake.put(PLAIN, 0, 1_000, 1)
+    context = lake.spark.sparkContext
+    found = context.parallelize(range(8), 8).map(lambda _: (sys.prefix, arctic.__file__)).collect()
+    for prefix, package in found:
+        assert package.startswith(f"{prefix}/lib/"), found
+        assert "/work-" in prefix, found
+    _done_with_what_was_sent(lake)
+    print("archived", len(set(found)), flush=True)
+
+
 def _done_with_what_was_sent(lake: Lake) -> None:
     lake.put(PLAIN, 0, 1_000, 1)
     lake.put(PLAIN, 500, 1_500, 2)
@@ -275,12 +287,14 @@ PROGRAMS: dict[str, Callable[[Lake], None]] = {
     "speculation": speculation,
     "bare": bare,
     "submitted": submitted,
+    "archived": archived,
 }
 
 
-def main(names: str, master: str, folder: Path) -> None:
+def main(names: str, master: str, folder: Path, archives: str = "") -> None:
     """Run programs one after the other, each with tables of its own."""
-    spark = arctic.local_session(master=master, app_name=names, conf=SETTINGS)
+    sent = {"spark.archives": archives} if archives else {}
+    spark = arctic.local_session(master=master, app_name=names, conf={**SETTINGS, **sent})
     for name in names.split(","):
         home = folder / name
         home.mkdir()
@@ -289,4 +303,4 @@ def main(names: str, master: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
