@@ -10,7 +10,7 @@ Rules:
       Sums of floating-point numbers depend on the order of the rows, as everywhere.
     - Without keys there is always one group, also of no rows.
 
-Memory: a batch, and twice ``MOST_GROUPS`` groups.
+Memory: a batch, and two copies of twice ``MOST_GROUPS`` groups or ``MOST_BYTES``, what is less.
 """
 
 from __future__ import annotations
@@ -24,13 +24,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from arctic.mor.batch import make_batch
+from arctic.mor.batch import BATCH_BYTES, joined, make_batch
 from arctic.scan.aggregate import AggregateKind
 
 MOST_GROUPS = 100_000
 """Above it what there is comes out, and the next groups begin anew."""
+MOST_BYTES = BATCH_BYTES
+"""Of them, likewise: keys and extremes may be texts of any length."""
 _FEW_GROUPS = 16_384
 """Fewer are not worth grouping again."""
+_FEW_BYTES = MOST_BYTES // 4
+"""Nor are these."""
 _MOST_INTEGER = 2**63 - 1
 _MOST_DIGITS = 76
 _ADDED_UP = {
@@ -92,12 +96,11 @@ class PartialGroups:
 
     def added_up(self, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
         """Return one batch with each group of some batches once; None: a sum might not fit."""
-        whole = pa.Table.from_batches(list(parts), schema=self.schema).combine_chunks()
-        columns = [column.chunk(0) for column in whole.columns]
+        whole = joined(parts)
         kinds = [_ADDED_UP[each.kind] for each in self.aggregates]
-        if not self._fit(columns, kinds, len(whole)):
+        if not self._fit(whole.columns, kinds, whole.num_rows):
             return None
-        return self._grouped(columns, kinds, len(whole))
+        return self._grouped(whole.columns, kinds, whole.num_rows)
 
     def _fit(self, columns: Sequence[pa.Array], kinds: Sequence[AggregateKind], rows: int) -> bool:
         """Say whether any sum of any of the rows is a value of its type."""
@@ -121,12 +124,12 @@ class PartialGroups:
         table = pa.table(list(columns), names=names)
         first = len(self.keys)
         asked = [_of_groups(name, kind) for name, kind in zip(names[first:], kinds, strict=True)]
-        found = table.group_by(names[:first], use_threads=False).aggregate(asked).combine_chunks()
+        found = table.group_by(names[:first], use_threads=False).aggregate(asked)
         wanted = [
             *names[:first],
             *(_named(name, kind) for name, kind in zip(names[first:], kinds, strict=True)),
         ]
-        return self._batch([found.column(name).chunk(0) for name in wanted])
+        return self._batch([found.column(name).combine_chunks() for name in wanted])
 
     def _single(self, columns: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
         first = len(self.keys)
@@ -154,8 +157,8 @@ class _Parts:
     def __init__(self, wanted: PartialGroups) -> None:
         self._wanted = wanted
         self._waiting: list[pa.RecordBatch] = []
-        self._rows = 0
-        self._grouped_rows = 0
+        self._rows, self._bytes = 0, 0
+        self._grouped_rows, self._grouped_bytes = 0, 0
         """Of those, in the first batch, which has each group once."""
         self.any_came = False
 
@@ -164,9 +167,11 @@ class _Parts:
         self.any_came = True
         self._waiting.append(part)
         self._rows += part.num_rows
-        if self._rows > max(_FEW_GROUPS, 2 * self._grouped_rows):
+        self._bytes += part.nbytes
+        are_many = self._rows > max(_FEW_GROUPS, 2 * self._grouped_rows)
+        if are_many or self._bytes > max(_FEW_BYTES, 2 * self._grouped_bytes):
             yield from self._together()
-            if self._grouped_rows > MOST_GROUPS:
+            if self._grouped_rows > MOST_GROUPS or self._grouped_bytes > MOST_BYTES:
                 yield from self._let_go()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
@@ -180,10 +185,13 @@ class _Parts:
         if one is None:
             yield from self._let_go()
             return
-        self._waiting, self._rows, self._grouped_rows = [one], one.num_rows, one.num_rows
+        self._waiting = [one]
+        self._rows = self._grouped_rows = one.num_rows
+        self._bytes = self._grouped_bytes = one.nbytes
 
     def _let_go(self) -> Iterator[pa.RecordBatch]:
-        waiting, self._waiting, self._rows, self._grouped_rows = self._waiting, [], 0, 0
+        waiting, self._waiting = self._waiting, []
+        self._rows = self._grouped_rows = self._bytes = self._grouped_bytes = 0
         yield from waiting
 
 

@@ -148,6 +148,22 @@ def test_more_groups_than_there_is_room_for_come_out_in_parts(batches: list[list
     assert of_parts(parts, 2) == of_rows(batches, ("name", "day"))
 
 
+def test_groups_take_no_more_bytes_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few they are: keys and extremes may be texts of any length."""
+    monkeypatch.setattr(partial_aggregates, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(partial_aggregates, "_FEW_BYTES", 50_000)
+    rows: list[list[Row]] = [
+        [(f"{at}".zfill(20_000), None, at, None, None, None)] * 2 for at in range(40)
+    ]
+
+    parts = list(groups_by("name").of(batches_of([*rows, *rows])))
+
+    assert of_parts(parts, 1) == of_rows([*rows, *rows], ("name",))
+    # A group has its name twice, as a key and as an extreme.
+    assert max(part.nbytes for part in parts) < 250_000
+    assert sum(part.num_rows for part in parts) > 40
+
+
 def test_groups_of_many_batches_come_out_once() -> None:
     """Where they have room, and sums fit."""
     rows = [("a", True, 1, 2, Decimal("0.50"), None), ("b", None, None, 5, None, None)]

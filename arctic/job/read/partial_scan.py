@@ -24,9 +24,11 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
+from arctic.job.read.engine_work import engine_work
 from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
+from arctic.job.vectors.vector_work import VectorWork
 from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.files.parquet_footer import Size, dictionary_bytes
 from arctic.mor.files.parquet_input import ParquetInput
@@ -68,24 +70,27 @@ class AskedPartial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialScan:
-    """A planned read."""
+    """A planned read; pickles."""
 
-    scan: EngineScan
     reader: GroupedRows
+    groups: tuple[NodeTaskGroup, ...]
+    """What each task merges."""
+    dirty_paths: tuple[str, ...]
+    """Of the files with deletes whose dead rows may be looked up."""
+    work: VectorWork | None
+    """Looks them up; None: there are no such files."""
     snapshot: TableSnapshot
     rows: int
     """That its tasks yield together, about."""
 
-    def groups(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, RowSet]]]:
+    def told(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, RowSet]]]:
         """Return what each task reads.
 
         Args:
-            dead: the dead rows of the files with deletes, in the order of ``engine_work``.
+            dead: the dead rows of the files with deletes, in their order.
         """
-        shared = self.scan.shared
-        files = () if shared is None else shared.dirty_files
-        known = {file.path: rows for file, rows in zip(files, dead, strict=True)}
-        return [_told(group, known) for group in self.scan.groups]
+        known = dict(zip(self.dirty_paths, dead, strict=True))
+        return [_told(group, known) for group in self.groups]
 
 
 def plan_partial(
@@ -94,7 +99,6 @@ def plan_partial(
     *,
     snapshot: TableSnapshot | None,
     parallelism: int,
-    is_agreed: bool,
 ) -> PartialScan | None:
     """Plan a read of aggregates; None: the rows had better be read, or must be.
 
@@ -103,7 +107,6 @@ def plan_partial(
         wanted: the aggregates.
         snapshot: what another scan of the query has pinned.
         parallelism: cores that the engine has for the query.
-        is_agreed: whether the engine counts on them; the table may have become small since.
 
     Raises:
         ArcticError: as ``begin_scan``; InvalidInputError for a used column of another type.
@@ -115,7 +118,7 @@ def plan_partial(
     columns = tuple(dict.fromkeys(used))
     found = project(opened.arrow_schema, columns, table_name=opened.table.name)
     check_types(found, pa.schema([wanted.relation.field(name) for name in columns]))
-    least_rows = 0 if is_agreed else LEAST_ROWS * parallelism
+    least_rows = LEAST_ROWS * parallelism
     if not _made_here(opened, wanted) or _stored_rows(opened, least_rows) < least_rows:
         return None
     scan = begin_engine_scan(
@@ -138,8 +141,10 @@ def plan_partial(
         return None
     made = PartialGroups(keys=wanted.keys, aggregates=wanted.aggregates, schema=wanted.yields)
     return PartialScan(
-        scan=scan,
         reader=GroupedRows(reader=scan.reader, wanted=made),
+        groups=scan.groups,
+        dirty_paths=tuple(file.path for file in scan.shared.dirty_files),
+        work=engine_work(scan),
         snapshot=scan.shared.snapshot,
         rows=groups * len(scan.groups),
     )

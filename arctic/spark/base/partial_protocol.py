@@ -35,8 +35,6 @@ class PartialQuestion:
     """Cores that Spark has for the query."""
     pin: str | None
     """What another scan of the same query was told; None: this one is the first."""
-    begins: bool
-    """Whether the query begins now. Before, nothing is done that a plan alone is not worth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +45,22 @@ class PartialAnswer:
     """The state that was asked about."""
     rows: int
     """That all tasks return together, about."""
+    plan: Sequence[str]
+    """What a query hands back that begins, cut as ``texts_of`` does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginQuestion:
+    """What do the tasks of a plan do? Before, nothing is looked up: it may only be explained."""
+
+    plan: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginAnswer:
+    """How executors make the parts."""
+
     function: str
-    """As in ``PlanAnswer``; empty: the query has not begun."""
+    """As in ``PlanAnswer``."""
     partitions: Sequence[str]
     """Likewise."""

@@ -23,7 +23,12 @@ from pyspark.sql.types import StructType
 
 from arctic.spark.base.catalog_protocol import CatalogAnswer, FailureKind
 from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS, CatalogQuestion
-from arctic.spark.base.partial_protocol import PartialAnswer, PartialQuestion
+from arctic.spark.base.partial_protocol import (
+    BeginAnswer,
+    BeginQuestion,
+    PartialAnswer,
+    PartialQuestion,
+)
 
 QUESTION_KEY = "arctic.question"
 _OPENS, _CLOSES = "<answer>", "</answer>"
@@ -191,6 +196,7 @@ Question = (
     | PlanQuestion
     | AggregatesQuestion
     | PartialQuestion
+    | BeginQuestion
     | DeadRowsQuestion
     | CatalogQuestion
 )
@@ -199,6 +205,7 @@ Answer = (
     | PlanAnswer
     | AggregatesAnswer
     | PartialAnswer
+    | BeginAnswer
     | DeadRowsAnswer
     | CatalogAnswer
     | Failure
@@ -209,6 +216,7 @@ QUESTIONS: Mapping[str, type[Question]] = {
     "plan": PlanQuestion,
     "aggregates": AggregatesQuestion,
     "partial": PartialQuestion,
+    "begin": BeginQuestion,
     "dead_rows": DeadRowsQuestion,
     **CATALOG_QUESTIONS,
 }

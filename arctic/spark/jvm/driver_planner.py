@@ -33,7 +33,7 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import placed
 from arctic.spark.base.catalog_questions import RowLevelQuestion
 from arctic.spark.base.handed_on import pin_text, pinned_snapshot
-from arctic.spark.base.partial_protocol import PartialQuestion
+from arctic.spark.base.partial_protocol import BeginQuestion, PartialQuestion
 from arctic.spark.base.private_names import gateway
 from arctic.spark.base.protocol import (
     AggregatesAnswer,
@@ -91,7 +91,7 @@ class DriverPlanner:
             answer = self._dead_rows(asked)
         elif isinstance(asked, PlaceQuestion):
             answer = _place(asked)
-        elif isinstance(asked, PartialQuestion) and asked.begins:
+        elif isinstance(asked, BeginQuestion):
             answer = self._begun(asked)
         elif isinstance(asked, PlanQuestion | AggregatesQuestion | PartialQuestion):
             answer = _known_or_planned(asked)
@@ -111,7 +111,7 @@ class DriverPlanner:
             return Failure(error=f"{type(error).__name__}: {error}")
         return DeadRowsAnswer(bits=texts_of(b"".join(rows.to_bytes() for rows in dead)))
 
-    def _begun(self, asked: PartialQuestion) -> Answer:
+    def _begun(self, asked: BeginQuestion) -> Answer:
         runner = SparkRunner(self._session)
         try:
             return begun(asked, lambda work: self._vectors.dead_rows(work, runner))

@@ -14,7 +14,6 @@ import pytest
 import arctic
 from arctic.job.read import partial_scan
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.engine_work import engine_work
 from arctic.job.read.partial_scan import AskedPartial, PartialScan, plan_partial
 from arctic.job.vectors.vector_work import look_up
 from arctic.mor.partial_aggregates import PartialAggregate
@@ -111,16 +110,13 @@ def planned(
         relation=relation,
     )
     asked = AskedRead.of({"path": path, "warehouse": warehouse, **(options or {})})
-    return plan_partial(
-        asked, wanted, snapshot=snapshot, parallelism=2, is_agreed=snapshot is not None
-    )
+    return plan_partial(asked, wanted, snapshot=snapshot, parallelism=2)
 
 
 def parts_of(scan: PartialScan, *, looked_up: bool = True) -> list[dict[str, Any]]:
     """Return what the tasks yield, each as if it ran elsewhere."""
-    work = engine_work(scan.scan)
-    dead = [] if work is None else look_up(work)
-    groups = scan.groups(dead) if looked_up else [(group, {}) for group in scan.scan.groups]
+    dead = [] if scan.work is None else look_up(scan.work)
+    groups = scan.told(dead) if looked_up else [(group, {}) for group in scan.groups]
     reader = pickle.loads(pickle.dumps(scan.reader))
     found = [
         row
@@ -236,19 +232,27 @@ def test_averages_that_the_engine_divides_as_doubles_are_left_to_it(
 
 
 def test_what_was_agreed_on_is_made_of_a_table_that_others_change(warehouse: str) -> None:
-    """It has become small, and has lost a column: the engine reads no rows by then."""
-    before = planned(warehouse, (Kind.COUNT_ROWS, None))
-    assert before is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial_scan, "LEAST_ROWS", 5_000)
-        put(warehouse, range(1), "overwrite")
-        arctic.evolve_schema(NAME, drop="tags", warehouse=warehouse)
+    """It has lost its rows, and a used column: the engine has a plan and reads no rows by then."""
+    scan = planned(warehouse, *ASKED)
+    assert scan is not None
+    before = parts_of(scan)
+    kept = pickle.dumps(scan)
+    put(warehouse, range(1), "overwrite")
+    arctic.evolve_schema(NAME, drop="price", warehouse=warehouse)
 
-        after = planned(warehouse, (Kind.COUNT_ROWS, None), snapshot=before.snapshot)
+    assert parts_of(pickle.loads(kept)) == before
 
-        assert planned(warehouse, (Kind.COUNT_ROWS, None)) is None
-    assert after is not None
-    assert parts_of(after) == parts_of(before)
+
+def test_a_query_sees_the_state_that_another_scan_of_it_was_told(warehouse: str) -> None:
+    """Whatever was written since."""
+    first = planned(warehouse, (Kind.COUNT_ROWS, None))
+    assert first is not None
+    put(warehouse, range(5_000), "upsert")
+
+    second = planned(warehouse, (Kind.COUNT_ROWS, None), snapshot=first.snapshot)
+
+    assert second is not None
+    assert parts_of(second) == parts_of(first)
 
 
 def test_small_tables_are_left_to_the_engine(

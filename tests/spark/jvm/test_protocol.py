@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,12 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import LongType, StructField, StructType
 
-from arctic.spark.base.partial_protocol import PartialAnswer, PartialQuestion
+from arctic.spark.base.partial_protocol import (
+    BeginAnswer,
+    BeginQuestion,
+    PartialAnswer,
+    PartialQuestion,
+)
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import (
     QUESTION_KEY,
@@ -73,18 +78,6 @@ FIRST_SCAN = ScanQuestion(
     limit=None,
     groups=None,
 )
-PARTIAL = PartialQuestion(
-    options={"path": "db.t"},
-    schema=COLUMNS.jsonValue(),
-    yields=COLUMNS.jsonValue(),
-    keys=["id"],
-    aggregates=[["count(*)"], ["sum", "id"]],
-    averaged=["id"],
-    floats=True,
-    parallelism=8,
-    pin=None,
-    begins=False,
-)
 QUESTIONS: dict[str, Question] = {
     "place": PlaceQuestion(options={"path": "db.t", "snapshot-id": "5"}),
     "plan": PlanQuestion(options={"path": "db.t"}, schema=COLUMNS.jsonValue(), scan=SCAN),
@@ -95,8 +88,18 @@ QUESTIONS: dict[str, Question] = {
         aggregates=[["count(*)"], ["max", "id"]],
         pin=None,
     ),
-    "partial": PARTIAL,
-    "partial, begun": replace(PARTIAL, pin="cGlu", begins=True),
+    "partial": PartialQuestion(
+        options={"path": "db.t"},
+        schema=COLUMNS.jsonValue(),
+        yields=COLUMNS.jsonValue(),
+        keys=["id"],
+        aggregates=[["count(*)"], ["sum", "id"]],
+        averaged=["id"],
+        floats=True,
+        parallelism=8,
+        pin=None,
+    ),
+    "begin": BeginQuestion(plan=["cGxhbg=="]),
     "dead_rows": DeadRowsQuestion(work=["d29y", "aw=="]),
 }
 TOLD = ScanAnswer(
@@ -134,9 +137,8 @@ ANSWERS: dict[str, Answer] = {
     "plan": PlanAnswer(function="ZnVuY3Rpb24=", partitions=["b25l", "dHdv"], scan=TOLD),
     "plan without files": PlanAnswer(function="", partitions=[], scan=NOTHING),
     "aggregates": AggregatesAnswer(values=[3, None, "1.50"], pin="cGlu"),
-    "partial": PartialAnswer(
-        pin="cGlu", rows=42, function="ZnVuY3Rpb24=", partitions=["b25l", "dHdv"]
-    ),
+    "partial": PartialAnswer(pin="cGlu", rows=42, plan=["cGxhbg=="]),
+    "begin": BeginAnswer(function="ZnVuY3Rpb24=", partitions=["b25l", "dHdv"]),
     "dead_rows": DeadRowsAnswer(bits=["BQ=="]),
     "failure": Failure(error="StorageError: gone"),
 }
@@ -221,7 +223,7 @@ def test_java_writes_the_questions_of_the_golden_file(java: Java) -> None:
             "aggregates", table, columns, java.value([["count(*)"], ["max", "id"]]), None
         ),
         "partial": partial,
-        "partial, begun": java.call("begun", partial, "cGlu", owner=OF_PARTS),
+        "begin": java.call("begin", java.value(["cGxhbg=="]), owner=OF_PARTS),
         "dead_rows": java.call("deadRows", java.value(["d29y", "aw=="])),
     }
 
@@ -255,8 +257,9 @@ def test_java_reads_the_answers_of_the_golden_file(java: Java) -> None:
 
     for name in ("plan", "plan without files"):
         assert java.plain(java.made("PlanAnswer", answers[name])) == camel(answers[name])
-    parts = answers["partial"]
-    assert java.plain(java.made("PartialAnswer", parts, owner=OF_PARTS)) == camel(parts)
+    for name, record in (("partial", "PartialAnswer"), ("begin", "BeginAnswer")):
+        parts = java.made(record, answers[name], owner=OF_PARTS)
+        assert java.plain(parts) == camel(answers[name])
     told = answers["aggregates"]
     assert java.plain(java.made("AggregatesAnswer", told)) == camel(told)
     assert java.plain(java.call("placed", java.value(answers["place"]))) == {

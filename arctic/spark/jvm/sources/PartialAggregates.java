@@ -33,19 +33,22 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   private final Function planner;
   private final CaseInsensitiveStringMap options;
   private final AskedAggregates asked;
+  /** Pinned to the state that was asked about. */
   private final Map question;
+  private final List plan;
   private final Estimate estimate;
   /** Null: the query has not begun. */
   private Batch begun;
 
   private PartialAggregates(String format, Function planner, CaseInsensitiveStringMap options,
-      AskedAggregates asked, Map question, long rows) {
+      AskedAggregates asked, Map question, PartialProtocol.PartialAnswer told) {
     this.format = format;
     this.planner = planner;
     this.options = options;
     this.asked = asked;
     this.question = question;
-    this.estimate = Estimate.of(rows, asked.yields);
+    this.plan = told.plan;
+    this.estimate = Estimate.of(told.rows, asked.yields);
   }
 
   /** Returns null where Spark makes them itself. */
@@ -71,8 +74,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     }
     PartialProtocol.PartialAnswer told = new PartialProtocol.PartialAnswer(answer);
     pinned.put(table, told.pin);
-    return new PartialAggregates(format, planner, options, asked,
-        PartialProtocol.begun(question, told.pin), told.rows);
+    question.put("pin", told.pin);
+    return new PartialAggregates(format, planner, options, asked, question, told);
   }
 
   public StructType readSchema() {
@@ -98,8 +101,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
 
   private synchronized Batch begun() {
     if (begun == null) {
-      PartialProtocol.PartialAnswer told = new PartialProtocol.PartialAnswer(
-          Protocol.demanded(planner, question));
+      PartialProtocol.BeginAnswer told = new PartialProtocol.BeginAnswer(
+          Protocol.demanded(planner, PartialProtocol.begin(plan)));
       begun = scan(new PythonDataSourceReadInfo(told.function, Trees.seq(told.partitions)))
           .toBatch();
     }

@@ -25,16 +25,15 @@ public final class PartialProtocol {
     question.put("floats", Boolean.valueOf(floats));
     question.put("parallelism", Integer.valueOf(parallelism));
     question.put("pin", pin);
-    question.put("begins", Boolean.FALSE);
     return question;
   }
 
-  /** Returns the same question of a query that begins, on the state that was asked about. */
-  public static Map begun(Map question, String pin) {
-    Map begun = new LinkedHashMap(question);
-    begun.put("pin", pin);
-    begun.put("begins", Boolean.TRUE);
-    return begun;
+  /** Returns the question what tasks do of a query that begins. */
+  public static Map begin(List plan) {
+    Map question = new LinkedHashMap();
+    question.put("ask", "begin");
+    question.put("plan", plan);
+    return question;
   }
 
   /** They do. */
@@ -42,14 +41,24 @@ public final class PartialProtocol {
     public final String pin;
     /** That all tasks return together, about. */
     public final long rows;
-    /** What a worker runs on the partitions; empty: the query has not begun. */
-    public final byte[] function;
-    /** Each pickled. */
-    public final List partitions;
+    /** What asks for them when the query begins. */
+    public final List plan;
 
     public PartialAnswer(Map told) {
       pin = (String) Protocol.needed(told, "pin");
       rows = ((Number) Protocol.needed(told, "rows")).longValue();
+      plan = (List) Protocol.needed(told, "plan");
+    }
+  }
+
+  /** How executors make them. */
+  public static final class BeginAnswer {
+    /** What a worker runs on the partitions. */
+    public final byte[] function;
+    /** Each pickled. */
+    public final List partitions;
+
+    public BeginAnswer(Map told) {
       function = Base64.getDecoder().decode((String) Protocol.needed(told, "function"));
       List pickled = (List) Protocol.needed(told, "partitions");
       partitions = new ArrayList();
