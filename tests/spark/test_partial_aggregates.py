@@ -135,6 +135,11 @@ def test_drawn_queries_are_as_without(
         "SELECT region, (SELECT max(text) FROM settled) FROM (SELECT DISTINCT region FROM changed)",
         "SELECT a.flag, a.s, b.s FROM (SELECT flag, sum(n) s FROM changed GROUP BY flag) a JOIN "
         "(SELECT flag, sum(wide) s FROM changed GROUP BY flag) b ON a.flag <=> b.flag",
+        "SELECT region, sum(n) FROM settled WHERE n > 2 AND region IS NOT NULL GROUP BY region",
+        "SELECT sum(wide) FROM changed WHERE price IN (1.5, 3) OR NOT (day > DATE'1970-01-01')",
+        "SELECT DISTINCT flag FROM (SELECT * FROM changed WHERE wide < 400) WHERE text = '3'",
+        "SELECT flag, count(*) FROM keyless WHERE id < 100 AND nothing IS NULL GROUP BY flag",
+        "SELECT id, (SELECT sum(n) FROM changed WHERE n < 3) s FROM settled WHERE id < 5",
     ],
 )
 def test_other_shapes_are_as_without(
@@ -152,6 +157,11 @@ def test_other_shapes_are_as_without(
         "SELECT ratio, count(*) FROM settled GROUP BY ratio",
         "SELECT id, sum(n) FROM settled GROUP BY id",
         "SELECT sum(n) FROM settled WHERE n > 2",
+        "SELECT flag, count(*) FROM changed WHERE ratio > 2 GROUP BY flag",
+        "SELECT flag, count(*) FROM changed WHERE n > 2 AND n + 1 > 2 GROUP BY flag",
+        "SELECT flag, count(*) FROM changed WHERE n > 2 AND text LIKE '%3' GROUP BY flag",
+        "SELECT flag, count(*) FROM changed WHERE n = wide GROUP BY flag",
+        "SELECT flag, count(*) FROM changed WHERE n > 2 AND id + rand() >= 0 GROUP BY flag",
         "SELECT count(DISTINCT region) FROM settled",
         "SELECT region, sum(DISTINCT n) FROM settled GROUP BY region",
         "SELECT region, count(*) FILTER (WHERE n > 2) FROM settled GROUP BY region",

@@ -11,7 +11,7 @@ Must not know: engines by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,8 +38,9 @@ from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay
 from arctic.scan.task import NodeTask, NodeTaskGroup
 from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, groups_of
 from arctic.table.files import TableFile
+from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
-from arctic.table.table_description import Column
+from arctic.table.table_description import Column, TableDescription
 
 _KEYS = frozenset(
     {"boolean", "int", "long", "date", "timestamp", "timestamptz", "string", "binary"}
@@ -97,6 +98,7 @@ def plan_partial(
     asked: AskedRead,
     wanted: AskedPartial,
     *,
+    filter_for: Callable[[TableDescription], Predicate | None],
     snapshot: TableSnapshot | None,
     parallelism: int,
 ) -> PartialScan | None:
@@ -105,6 +107,7 @@ def plan_partial(
     Args:
         asked: what the options say.
         wanted: the aggregates.
+        filter_for: says in the columns of the table of which rows they are wanted, exactly.
         snapshot: what another scan of the query has pinned.
         parallelism: cores that the engine has for the query.
 
@@ -125,7 +128,7 @@ def plan_partial(
         asked,
         columns=columns,
         engine=_engine(snapshot, parallelism),
-        filter_for=lambda table: None,
+        filter_for=filter_for,
         unreached=lambda io: None,
     )
     if scan.shared is None or not isinstance(scan.reader, MergeReader) or not scan.groups:

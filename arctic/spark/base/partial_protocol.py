@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialQuestion:
-    """Are aggregates of all rows made by the tasks that read them, in parts that Spark adds up?"""
+    """Are aggregates of rows made by the tasks that read them, in parts that Spark adds up?"""
 
     options: Mapping[str, str]
     """Of the relation."""
@@ -29,6 +29,8 @@ class PartialQuestion:
     rows of a scan have them in this order."""
     averaged: Sequence[str]
     """Columns whose sums are wanted for their averages."""
+    hints: Sequence[Sequence[Any]]
+    """What tasks filter by, as in ``ScanQuestion``: Spark does not."""
     floats: bool
     """Whether sums of floating-point numbers are wanted, in whatever order they are made."""
     parallelism: int

@@ -43,6 +43,11 @@ def add_optimizer_rule(session: SparkSession, install: Any) -> None:
     getattr(session, _SESSION).extensions().injectOptimizerRule(install)
 
 
+def add_early_rule(session: SparkSession, install: Any) -> None:
+    """Have a classic session rewrite queries by one more rule before it plans their scans."""
+    getattr(session, _SESSION).extensions().injectPreCBORule(install)
+
+
 def python_sources(session: SparkSession) -> Any:
     """Return the data sources of Python's that a classic session knows, in the JVM."""
     return _state(session).dataSourceManager()

@@ -31,6 +31,7 @@ from arctic.spark.base.partial_protocol import (
 from arctic.spark.base.protocol import bytes_of, texts_of
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.jvm.pickled_reads import function_text, partition_text
+from arctic.spark.read.hints import exact_filter
 from arctic.spark.read.partition_reader import PartitionReader
 from arctic.spark.source import READS, relevant_options
 
@@ -88,6 +89,7 @@ def _planned(asked: PartialQuestion, yields: StructType) -> PartialScan | None:
     return plan_partial(
         AskedRead.of(given),
         wanted,
+        filter_for=lambda table: exact_filter(asked.hints, table) if asked.hints else None,
         snapshot=pinned_snapshot(asked.pin),
         parallelism=asked.parallelism,
     )

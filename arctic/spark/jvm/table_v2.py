@@ -9,7 +9,8 @@ puts it into queries, also of each ``newSession()``. A second rule, ``ReadWithSp
 the first installs, has Spark's own Parquet scan read the data files (see ``ParquetFiles.java``); a
 scan that this rule does not come by reads them itself. Where a join or a group-by can do without a
 shuffle, it has scans planned in groups of keys (``WantedGroups.java``), which ``GroupedReads.java``
-tells Spark of. The catalog ``arctic`` comes with them.
+tells Spark of. ``FilteredAggregates.java`` runs before scans are planned, and has those asked for
+aggregates whose filters tasks decide. The catalog ``arctic`` comes with them.
 
 A driver that is configured with ``arctic.spark.Extensions`` has the rules before any Python asks,
 and so have the sessions of a Spark Connect server; here its questions are only answered.
@@ -27,7 +28,13 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import add_optimizer_rule, is_classic, jvm, python_sources
+from arctic.spark.base.private_names import (
+    add_early_rule,
+    add_optimizer_rule,
+    is_classic,
+    jvm,
+    python_sources,
+)
 from arctic.spark.jvm.compiled import compiled, named_classes
 from arctic.spark.jvm.driver_planner import driver_planner
 from arctic.spark.jvm.extension import CONF, has_extension
@@ -68,7 +75,11 @@ def install_own_scans(session: SparkSession) -> bool:
         name_catalog(session)
         return True
     try:
-        add_optimizer_rule(session, _rule(session))
+        classes = compiled(jvm(session))
+        # What is asked is answered by whoever registered last.
+        _answer(session, classes)
+        add_optimizer_rule(session, _rule(session, classes, "OwnScans", FORMAT, NO_ENTRIES))
+        add_early_rule(session, _rule(session, classes, "FilteredAggregates"))
     except Py4JError as error:
         _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
         return False
@@ -84,15 +95,11 @@ def plans_here(session: SparkSession) -> bool:
     return is_classic(session) and session.conf.get(CONF, None) == "true"
 
 
-def _rule(session: SparkSession) -> Any:
-    java = jvm(session)
-    classes = compiled(java)
-    # What is asked is answered by whoever registered last.
-    _answer(session, classes)
-    install = classes.loadClass("arctic.spark.OwnScans$Install")
-    arguments = java.java.util.ArrayList()
-    arguments.add(FORMAT)
-    arguments.add(NO_ENTRIES)
+def _rule(session: SparkSession, classes: Any, name: str, *given: str) -> Any:
+    install = classes.loadClass(f"arctic.spark.{name}$Install")
+    arguments = jvm(session).java.util.ArrayList()
+    for each in given:
+        arguments.add(each)
     return install.getConstructors()[0].newInstance(arguments.toArray())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from arctic.job.read.partial_scan import AskedPartial, PartialScan, plan_partial
 from arctic.job.vectors.vector_work import look_up
 from arctic.mor.partial_aggregates import PartialAggregate
 from arctic.scan.aggregate import AggregateKind as Kind
+from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import TableDescription
 
 NAME = "db.t"
 SCHEMA = pa.schema(
@@ -91,6 +93,7 @@ def planned(
     options: Mapping[str, str] | None = None,
     relation: pa.Schema = SCHEMA,
     snapshot: TableSnapshot | None = None,
+    filter_for: Callable[[TableDescription], Predicate | None] = lambda table: None,
 ) -> PartialScan | None:
     """Plan as Spark asks for it: on a snapshot, what it was told of before."""
     types = {name: SCHEMA.field(name).type for name in SCHEMA.names}
@@ -110,7 +113,7 @@ def planned(
         relation=relation,
     )
     asked = AskedRead.of({"path": path, "warehouse": warehouse, **(options or {})})
-    return plan_partial(asked, wanted, snapshot=snapshot, parallelism=2)
+    return plan_partial(asked, wanted, filter_for=filter_for, snapshot=snapshot, parallelism=2)
 
 
 def parts_of(scan: PartialScan, *, looked_up: bool = True) -> list[dict[str, Any]]:
@@ -156,6 +159,41 @@ def test_the_parts_are_of_the_rows_that_live(warehouse: str, vectors: str) -> No
         for row in groups.to_pylist()
     }
     assert parts == parts_of(scan, looked_up=False)
+
+
+@pytest.mark.parametrize("vectors", ["1", "1000000"], ids=["by row numbers", "merged"])
+def test_the_parts_are_of_the_rows_that_a_filter_leaves(warehouse: str, vectors: str) -> None:
+    """Of columns that nobody adds up, too; dead rows stay dead."""
+    text = "region is null or id < 9000 and price > 7"
+
+    def filtered(table: TableDescription) -> Predicate:
+        columns = {column.name: column for column in table.columns}
+        either = Or(
+            (
+                ColumnTest.of(Op.IS_NULL, columns["region"]),
+                And(
+                    (
+                        ColumnTest.of(Op.LT, columns["id"], 9_000),
+                        ColumnTest.of(Op.GT, columns["price"], Decimal(7)),
+                    )
+                ),
+            )
+        )
+        assert str(either) == "region is null or (id < 9000 and price > Decimal('7'))"
+        return either
+
+    asked = ((Kind.COUNT_ROWS, None), (Kind.SUM, "n"))
+    scan = planned(warehouse, *asked, keys=(), filter_for=filtered, options={VECTORS: vectors})
+
+    assert scan is not None
+    rows = arctic.read(NAME, columns=["n"], filter=text, warehouse=warehouse).read_all()
+    assert 0 < len(rows) < ROWS // 2
+    assert [
+        sum(each) for each in zip(*(part.values() for part in parts_of(scan)), strict=True)
+    ] == [
+        len(rows),
+        sum(rows["n"].drop_null().to_pylist()),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ QUESTIONS: dict[str, Question] = {
         keys=["id"],
         aggregates=[["count(*)"], ["sum", "id"]],
         averaged=["id"],
+        hints=SCAN.hints,
         floats=True,
         parallelism=8,
         pin=None,
@@ -211,9 +212,9 @@ def test_java_writes_the_questions_of_the_golden_file(java: Java) -> None:
     columns = java.columns(COLUMNS)
     table = java.value({"path": "db.t"})
     told = java.value([["count(*)"], ["sum", "id"]])
-    names = java.value(["id"])
+    names, hints = java.value(["id"]), java.value(SCAN.hints)
     partial = java.call(
-        "partial", table, columns, columns, names, told, names, True, 8, None, owner=OF_PARTS
+        "partial", table, columns, columns, names, told, names, hints, True, 8, None, owner=OF_PARTS
     )
     asked = {
         "place": java.call("place", java.value({"path": "db.t", "snapshot-id": "5"})),

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
@@ -30,31 +31,39 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * write. Here every scan has a plan of its own, and is told which columns it must return; only the
  * state of the table is shared by the scans of one query.
  */
-public final class ArcticTable extends PythonTable {
+public final class ArcticTable extends PythonTable implements TakesFilters {
   private static final String FORMAT = "arctic";
   private final PythonDataSourceV2 source;
   private final StructType schema;
   private final Pins pins;
   /** Null: workers plan. */
   private final Function planner;
+  /** Whether a scan filters by itself, which it does for aggregates that tasks make alone. */
+  private final boolean takesFilters;
 
-  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins, Function planner) {
+  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins, Function planner,
+      boolean takesFilters) {
     super(source, table.name(), table.schema());
     this.source = source;
     this.schema = table.schema();
     this.pins = pins;
     this.planner = planner;
+    this.takesFilters = takesFilters;
   }
 
   public static ArcticTable of(PythonTable table, Pins pins, Function planner) {
-    return new ArcticTable(named(table.name()), table, pins, planner);
+    return new ArcticTable(named(table.name()), table, pins, planner, false);
   }
 
   /** Returns what scans a table of these columns that a catalog knows. */
   public static ArcticTable of(StructType schema, Pins pins, Function planner) {
     Callback.makeKnown(FORMAT);
     PythonDataSourceV2 source = named(FORMAT);
-    return new ArcticTable(source, new PythonTable(source, FORMAT, schema), pins, planner);
+    return new ArcticTable(source, new PythonTable(source, FORMAT, schema), pins, planner, false);
+  }
+
+  public Table takingFilters() {
+    return new ArcticTable(source, this, pins, planner, true);
   }
 
   static PythonDataSourceV2 named(String format) {
@@ -161,6 +170,8 @@ public final class ArcticTable extends PythonTable {
     private final ArcticTable table;
     private final CaseInsensitiveStringMap options;
     private final List hints = new ArrayList();
+    /** Those that Spark does not filter by. */
+    private final List taken = new ArrayList();
     private StructType columns;
     /** Null: all rows. */
     private Integer limit;
@@ -180,17 +191,19 @@ public final class ArcticTable extends PythonTable {
     }
 
     public Predicate[] pushPredicates(Predicate[] predicates) {
+      ArrayList left = new ArrayList();
       for (int i = 0; i < predicates.length; i++) {
         List hint = Hints.of(predicates[i]);
         if (hint != null) {
           hints.add(hint);
         }
+        (hint != null && table.takesFilters ? taken : left).add(predicates[i]);
       }
-      return predicates;
+      return (Predicate[]) left.toArray(new Predicate[0]);
     }
 
     public Predicate[] pushedPredicates() {
-      return new Predicate[0];
+      return (Predicate[]) taken.toArray(new Predicate[0]);
     }
 
     public void pruneColumns(StructType required) {
@@ -217,9 +230,10 @@ public final class ArcticTable extends PythonTable {
     }
 
     public boolean pushAggregation(Aggregation aggregation) {
-      if (!isKnown(aggregation) && hints.isEmpty() && limit == null) {
+      boolean isFiltered = hints.size() > taken.size();
+      if (!isKnown(aggregation) && !isFiltered && limit == null) {
         parts = PartialAggregates.of(table.name(), table.planner, table.pins, table.schema, options,
-            aggregation, averaged);
+            aggregation, averaged, hints);
       }
       return known != null || parts != null;
     }
@@ -245,7 +259,8 @@ public final class ArcticTable extends PythonTable {
 
     public Scan build() {
       return known != null ? known : parts != null ? parts
-          : new Wanted(table, options, columns, hints, limit).planned(null);
+          : table.takesFilters ? PartialAggregates.notMade(columns)
+          : (Scan) new Wanted(table, options, columns, hints, limit).planned(null);
     }
 
     private StructField narrowest() {

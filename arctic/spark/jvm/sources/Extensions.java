@@ -27,6 +27,7 @@ public final class Extensions extends scala.runtime.AbstractFunction1 {
     // Sessions with Hive of Spark 4.1.0 take no rules for hints, but learn the format so.
     extensions.injectResolutionRule(new Unless(new KnownFormat.Install(FORMAT)));
     extensions.injectOptimizerRule(new Unless(new OwnScans.Install(FORMAT, NO_ENTRIES)));
+    extensions.injectPreCBORule(new Unless(new FilteredAggregates.Install()));
     extensions.injectOptimizerRule(new Unless(new DynamicOverwrite.Install()));
     extensions.injectOptimizerRule(new Unless(new RewriteRowLevel.Install()));
     extensions.injectOptimizerRule(new Unless(new FormatSaves.Install(FORMAT)));

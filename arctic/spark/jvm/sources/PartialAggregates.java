@@ -33,6 +33,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   private final Function planner;
   private final CaseInsensitiveStringMap options;
   private final AskedAggregates asked;
+  /** By which tasks filter. */
+  private final List hints;
   /** Pinned to the state that was asked about. */
   private final Map question;
   private final List plan;
@@ -41,24 +43,32 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   private Batch begun;
 
   private PartialAggregates(String format, Function planner, CaseInsensitiveStringMap options,
-      AskedAggregates asked, Map question, PartialProtocol.PartialAnswer told) {
+      AskedAggregates asked, List hints, Map question, PartialProtocol.PartialAnswer told) {
     this.format = format;
     this.planner = planner;
     this.options = options;
     this.asked = asked;
+    this.hints = hints;
     this.question = question;
     this.plan = told.plan;
     this.estimate = Estimate.of(told.rows, asked.yields);
   }
 
-  /** Returns null where Spark makes them itself. */
+  static boolean areWanted() {
+    return wanted().equals("true") || wanted().equals(WITH_FLOATS);
+  }
+
+  private static String wanted() {
+    return SparkSession.active().conf().get(WANTED, "false");
+  }
+
+  /** Returns null where Spark makes them itself, of rows that it filters itself. */
   static PartialAggregates of(String format, Function planner, Pins pins, StructType relation,
-      CaseInsensitiveStringMap options, Aggregation aggregation, List averaged) {
-    String wanted = SparkSession.active().conf().get(WANTED, "false");
-    boolean floats = wanted.equals(WITH_FLOATS);
-    if (planner == null || !floats && !wanted.equals("true")) {
+      CaseInsensitiveStringMap options, Aggregation aggregation, List averaged, List hints) {
+    if (planner == null || !areWanted()) {
       return null;
     }
+    boolean floats = wanted().equals(WITH_FLOATS);
     AskedAggregates asked = AskedAggregates.of(aggregation, relation, floats);
     if (asked == null) {
       return null;
@@ -66,7 +76,7 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     Map pinned = pins.ofThisQuery();
     Map table = Pins.table(options);
     Map question = PartialProtocol.partial(options.asCaseSensitiveMap(), relation, asked.yields,
-        asked.keys, asked.functions, averaged, floats,
+        asked.keys, asked.functions, averaged, hints, floats,
         SparkContext.getOrCreate().defaultParallelism(), (String) pinned.get(table));
     Map answer = Protocol.asked(planner, question);
     if (answer == null) {
@@ -75,7 +85,24 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     PartialProtocol.PartialAnswer told = new PartialProtocol.PartialAnswer(answer);
     pinned.put(table, told.pin);
     question.put("pin", told.pin);
-    return new PartialAggregates(format, planner, options, asked, question, told);
+    return new PartialAggregates(format, planner, options, asked, hints, question, told);
+  }
+
+  /** Returns what stands in a plan that nobody goes on with. */
+  static Scan notMade(StructType columns) {
+    return new NotMade(columns);
+  }
+
+  private static final class NotMade implements Scan {
+    private final StructType columns;
+
+    NotMade(StructType columns) {
+      this.columns = columns;
+    }
+
+    public StructType readSchema() {
+      return columns;
+    }
   }
 
   public StructType readSchema() {
@@ -125,7 +152,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
 
   public String description() {
     return "(Arctic) aggregated by each task: " + asked.functions
-        + (asked.keys.isEmpty() ? "" : " by " + asked.keys);
+        + (asked.keys.isEmpty() ? "" : " by " + asked.keys)
+        + (hints.isEmpty() ? "" : " where " + Protocol.json(hints));
   }
 
   public boolean equals(Object other) {

@@ -13,7 +13,7 @@ public final class PartialProtocol {
 
   /** Returns the question whether tasks make aggregates; the pin may be null. */
   public static Map partial(Map options, StructType relation, StructType yields, List keys,
-      List aggregates, List averaged, boolean floats, int parallelism, String pin) {
+      List aggregates, List averaged, List hints, boolean floats, int parallelism, String pin) {
     Map question = new LinkedHashMap();
     question.put("ask", "partial");
     question.put("options", options);
@@ -22,6 +22,7 @@ public final class PartialProtocol {
     question.put("keys", keys);
     question.put("aggregates", aggregates);
     question.put("averaged", averaged);
+    question.put("hints", hints);
     question.put("floats", Boolean.valueOf(floats));
     question.put("parallelism", Integer.valueOf(parallelism));
     question.put("pin", pin);

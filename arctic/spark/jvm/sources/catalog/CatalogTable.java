@@ -4,6 +4,7 @@ import arctic.spark.ArcticTable;
 import arctic.spark.Callback;
 import arctic.spark.Pins;
 import arctic.spark.Protocol;
+import arctic.spark.TakesFilters;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,6 +21,7 @@ import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.constraints.Constraint;
 import org.apache.spark.sql.connector.expressions.Transform;
@@ -35,7 +37,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
 public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLevelOperations,
-    SupportsMetadataColumns, SupportsDeleteV2, SupportsPartitionManagement {
+    SupportsMetadataColumns, SupportsDeleteV2, SupportsPartitionManagement, TakesFilters {
   private static final String[] OF_THE_PLACE =
       new String[] {"provider", "location", "is_managed_location"};
   private final CatalogProtocol.TableAnswer told;
@@ -58,21 +60,21 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   /** Takes another object of the same table. */
   CatalogTable(CatalogTable same) {
-    this(same, same.seen);
+    this(same, same.seen, same.scans);
   }
 
-  private CatalogTable(CatalogTable same, List seen) {
+  private CatalogTable(CatalogTable same, List seen, ArcticTable scans) {
     this.told = same.told;
     this.name = same.name;
     this.schema = same.schema;
-    this.scans = same.scans;
+    this.scans = scans;
     this.seen = seen;
   }
 
   /** Returns the table as the target of a query that has planned scans already. */
   final CatalogTable seenByThisQuery() {
     return new CatalogTable(this, Pins.newest(Pins.SHARED.ofThisQuery(),
-        with(new CaseInsensitiveStringMap(new HashMap()))));
+        with(new CaseInsensitiveStringMap(new HashMap()))), scans);
   }
 
   final List seen() {
@@ -215,6 +217,10 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   /** Returns the same for a scan that has another hint than the filters of its query. */
   final ScanBuilder newScanBuilder(CaseInsensitiveStringMap options, List hint) {
     return scans.newScanBuilder(with(options), hint);
+  }
+
+  public Table takingFilters() {
+    return new CatalogTable(this, seen, (ArcticTable) scans.takingFilters());
   }
 
   public boolean truncateTable() {
