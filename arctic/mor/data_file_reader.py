@@ -12,7 +12,6 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -34,6 +33,7 @@ from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.prune import key_bounds, row_groups_to_read
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import OpenFile, ReadRequest
+from arctic.mor.sieve import Sieve
 from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, FileKind, TableFile
 from arctic.table.merge_engine import MergeEngine
@@ -46,20 +46,6 @@ second reading."""
 
 FEW_KEPT = 8
 """Where at most one row in so many is left, texts are made of those rows alone."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sieve:
-    """What leaves rows out, of which some row groups have no deletes."""
-
-    test: RowTest
-    removed: RemovedRows
-    merge: Projection
-    index: DeleteIndex | None
-
-    def mask(self, first_row: int, batch: pa.RecordBatch) -> Mask:
-        """Say which rows of a batch match, and are not known to be dead."""
-        return self.removed.alive(first_row, len(batch)) & self.test.mask(batch)
 
 
 class DataFileReader:
@@ -160,12 +146,13 @@ class DataFileReader:
         """
         groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
+        stored = output.with_dictionaries(self._parquet.schema)
         test = RowTest(self._columns, self._request)
         for part, deletes in self._sorted_out(groups, index):
             merge = self._merge_columns(deletes)
-            sieve = _Sieve(test, RemovedRows(positions, dead), merge, deletes)
+            sieve = Sieve(test, RemovedRows(positions, dead), merge, deletes)
             for first_row, batch, mask in self._read(part, output, sieve):
-                batch = decoded(kept(batch.select(output.names), mask), self._parquet.schema)
+                batch = decoded(kept(batch.select(output.names), mask), stored)
                 places = first_row + np.flatnonzero(mask) if output.has_positions else None
                 yield make_batch(output.arrays(batch, places), self._request.schema, len(batch))
 
@@ -202,7 +189,7 @@ class DataFileReader:
         return key_bounds(self._parquet, row_group, self._columns.names, column)
 
     def _read(
-        self, row_groups: Collection[int], output: Projection, sieve: _Sieve
+        self, row_groups: Collection[int], output: Projection, sieve: Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield batches, the number of their first row, and which of their rows survive."""
         first = sieve.test.projection.names
@@ -218,15 +205,16 @@ class DataFileReader:
                 yield from self._read_at_once(run.row_groups, names, sieve)
 
     def _read_at_once(
-        self, row_groups: Collection[int], names: Sequence[str], sieve: _Sieve
+        self, row_groups: Collection[int], names: Sequence[str], sieve: Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
-        for first_row, batch in self._batches(row_groups, names):
+        encoded = self._encoded(names, row_groups, sieve)
+        for first_row, batch in self._batches(row_groups, names, encoded=encoded):
             mask = sieve.mask(first_row, batch)
             self._kill(batch, mask, sieve)
             yield first_row, batch, mask
 
     def _read_in_two(
-        self, run: Run, rest: Sequence[str], sieve: _Sieve
+        self, run: Run, rest: Sequence[str], sieve: Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield the same as one reading; columns of row groups without a survivor stay unread."""
         names = sieve.test.projection.names
@@ -247,7 +235,7 @@ class DataFileReader:
         columns = pa.Table.from_batches(tested)
         few = FEW_KEPT * int(np.count_nonzero(survives)) <= len(survives)
         texts = [name for name in rest if name not in sieve.merge.names] if few else []
-        encoded = self._parquet.repeating(texts, wanted)
+        encoded = self._parquet.repeating(texts, wanted) or self._encoded(rest, wanted, sieve)
         for first_row, batch in self._batches(wanted, rest, encoded=encoded):
             start = first_row - run.first_row
             mask = survives[start : start + len(batch)]
@@ -255,6 +243,14 @@ class DataFileReader:
             if not knows_keys:
                 self._kill(batch, mask, sieve)
             yield first_row, batch, mask
+
+    def _encoded(
+        self, names: Sequence[str], row_groups: Collection[int], sieve: Sieve
+    ) -> Sequence[str]:
+        """Return the columns that come as dictionaries: asked for so, and looked into by nobody."""
+        asked = self._columns.project(self._request.schema).dictionaries.keys()
+        wanted = [each for each in names if each in asked and each not in sieve.looked_into]
+        return self._parquet.repeating(wanted, row_groups) if wanted else ()
 
     def _batches(
         self, row_groups: Collection[int], names: Collection[str], *, encoded: Sequence[str] = ()
@@ -280,7 +276,7 @@ class DataFileReader:
         known = (self._bounds(group, first) for group in self._row_groups)
         return all(bounds is not None and index.outdoes(bounds.upper) for bounds in known)
 
-    def _kill(self, batch: pa.RecordBatch, mask: Mask, sieve: _Sieve) -> None:
+    def _kill(self, batch: pa.RecordBatch, mask: Mask, sieve: Sieve) -> None:
         """Take rows out of a mask whose keys are deleted."""
         merge, index = sieve.merge, sieve.index
         if index is None:

@@ -5,8 +5,8 @@ Must not know: which files there are, or how one is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,8 @@ from arctic.table.row_positions import FILE, POSITION
 
 OpenFile = Callable[[str], Any]
 """Opens a path for reading at any position: a pyarrow file or a Python one."""
+
+_NUMBERED = pa.dictionary(pa.int32(), pa.string())
 
 TRANSACTION_ID_FIELD_ID = 2147482646
 FILE_OFFSET_FIELD_ID = 2147482645
@@ -71,7 +73,8 @@ class ReadRequest:
 
     schema: pa.Schema
     """Exactly what every batch has. Fields are found by their field id, also nested ones; those
-    of ``META_FIELDS`` and ``PLACE_FIELDS`` are allowed."""
+    of ``META_FIELDS`` and ``PLACE_FIELDS`` are allowed. Texts may be asked for as dictionaries; one
+    may have a value twice."""
     key: pa.Schema
     """The key columns in key order, with field ids; empty when the table has no key."""
     key_types: tuple[str, ...]
@@ -113,6 +116,24 @@ class ReadRequest:
                 f"read request: batch_rows {self.batch_rows} and max_delete_bytes "
                 f"{self.max_delete_bytes}; expected both above 0"
             )
+
+    def with_dictionaries(self, names: Collection[str]) -> ReadRequest:
+        """Return the same read with texts as the numbers that files have for them, where it can be.
+
+        Args:
+            names: columns, of which those that are no texts stay as they are.
+        """
+        if self.fold is not None:
+            return self  # makes rows of values
+        fields = [
+            column.with_type(_NUMBERED)
+            if column.name in names
+            and pa.types.is_string(column.type)
+            and field_id(column) not in self.identity_partitions
+            else column
+            for column in self.schema
+        ]
+        return replace(self, schema=pa.schema(fields))
 
     @property
     def dies_by_deletes_alone(self) -> bool:

@@ -29,9 +29,7 @@ from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
 from arctic.job.vectors.vector_work import VectorWork
-from arctic.mor.files.file_columns import FileColumns
-from arctic.mor.files.parquet_footer import Size, dictionary_bytes
-from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.files.dictionary_sizes import dictionary_sizes
 from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
 from arctic.scan.aggregate import AggregateKind
 from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay_exact
@@ -142,9 +140,11 @@ def plan_partial(
         return None
     if not _stays_exact(scan, wanted, files):
         return None
+    looked_into = {each.column for each in wanted.aggregates}
+    request = scan.reader.request.with_dictionaries(set(wanted.keys) - looked_into)
     made = PartialGroups(keys=wanted.keys, aggregates=wanted.aggregates, schema=wanted.yields)
     return PartialScan(
-        reader=GroupedRows(reader=scan.reader, wanted=made),
+        reader=GroupedRows(reader=replace(scan.reader, request=request), wanted=made),
         groups=scan.groups,
         dirty_paths=tuple(file.path for file in scan.shared.dirty_files),
         work=engine_work(scan),
@@ -237,22 +237,16 @@ def _files(scan: EngineScan) -> dict[str, TableFile]:
 def _key_chunks(
     scan: EngineScan, keys: Sequence[str], files: Mapping[str, TableFile]
 ) -> list[KeyChunk]:
-    """Return what the footer of the largest file tells of the keys in its largest row group."""
+    """Return what the largest file tells of the keys."""
     reader: Any = scan.reader
     file = max(files.values(), key=lambda each: (each.record_count, each.path))
     columns = {column.name: column for column in scan.opened.table.columns}
-    with ParquetInput(file.path, reader.io.open_input, Size.of(file)) as parquet:
-        names = FileColumns(file, parquet.schema, reader.request).names
-        metadata = parquet.metadata
-        widest = max(parquet.row_groups, key=lambda number: metadata.row_group(number).num_rows)
-        found = []
-        for key in keys:
-            name = names.get(columns[key].field_id)
-            leaf = None if name is None or parquet.is_signed else parquet.leaf_column(name)
-            chunk = None if leaf is None else metadata.row_group(widest).column(leaf)
-            size = None if chunk is None else dictionary_bytes(chunk)
-            found.append(KeyChunk(type=columns[key].type, dictionary_bytes=size))
-    return found
+    ids = [columns[key].field_id for key in keys]
+    sizes = dictionary_sizes(file, ids, reader.request, reader.io.open_input)
+    return [
+        KeyChunk(type=columns[key].type, dictionary_bytes=size)
+        for key, size in zip(keys, sizes, strict=True)
+    ]
 
 
 def _stays_exact(scan: EngineScan, wanted: AskedPartial, files: Mapping[str, TableFile]) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from arctic.columns.field_ids import field_id, has_field_ids, known_field_id
 from arctic.columns.integers.integer_index import IntArray
@@ -62,8 +63,22 @@ class Projection:
         self.names = tuple(dict.fromkeys(c.name for c in columns if c.name is not None))
         """The file's columns that have to be read, each once."""
 
+        self.dictionaries = {
+            c.name: c.target.type
+            for c in columns
+            if c.name is not None and pt.is_dictionary(c.target.type)
+        }
+        """Those of them that are asked for as dictionaries."""
+
         self.has_positions = any(c.is_position for c in columns)
         """Whether ``arrays`` must be told which rows they are."""
+
+    def with_dictionaries(self, schema: pa.Schema) -> pa.Schema:
+        """Return the columns of the file, as dictionaries where they are asked for so."""
+        for name, kind in self.dictionaries.items():
+            at = schema.get_field_index(name)
+            schema = schema.set(at, schema.field(at).with_type(kind))
+        return schema
 
     def arrays(self, batch: pa.RecordBatch, positions: IntArray | None = None) -> list[pa.Array]:
         """Return the columns of a batch that holds at least ``names``.

@@ -39,6 +39,10 @@ def converter(source: pa.Field | None, target: pa.Field, *, by_name: bool, subje
     Raises:
         FormatError: a required column that is absent, or a type that cannot be widened.
     """
+    if pat.is_dictionary(target.type):
+        values = target.with_type(target.type.value_type)
+        plain = converter(source, values, by_name=by_name, subject=subject)
+        return lambda column: _encoded(column, plain, target.type)
     if source is None or pat.is_null(source.type):
         if not target.nullable:
             raise FormatError(f"{subject}: required column is missing; expected {target.type}")
@@ -64,6 +68,13 @@ def _same_field(field: pa.Field, fields: Sequence[pa.Field], *, by_name: bool) -
         if not by_name and field_id(candidate) == field_id(field) is not None:
             return at
     return None
+
+
+def _encoded(column: pa.Array, plain: Convert, wanted: pa.DataType) -> pa.Array:
+    """Return a dictionary of a column that may be one already."""
+    if isinstance(column, pa.Array) and column.type == wanted:
+        return column
+    return plain(column).dictionary_encode().cast(wanted)
 
 
 def _unchanged(column: pa.Array) -> pa.Array:

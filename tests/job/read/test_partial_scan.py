@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,59 @@ def test_the_parts_are_of_the_rows_that_live(warehouse: str, vectors: str) -> No
         for row in groups.to_pylist()
     }
     assert parts == parts_of(scan, looked_up=False)
+
+
+def is_of(column: str, *values: str) -> Callable[[TableDescription], Predicate]:
+    """Return what says of which rows aggregates are wanted."""
+    return lambda table: ColumnTest.of(
+        Op.IN, next(each for each in table.columns if each.name == column), values
+    )
+
+
+@pytest.mark.parametrize("filtered", [None, "region", "few"])
+@pytest.mark.parametrize("vectors", ["1", "1000000"], ids=["by row numbers", "merged"])
+def test_texts_to_group_by_are_read_as_dictionaries(
+    warehouse: str, vectors: str, filtered: str | None
+) -> None:
+    """Of the same rows, also where somebody looks into them; a column that is added up is not."""
+    put(warehouse, range(ROWS + 1_000, ROWS + 1_010), "upsert")  # a small file
+    keep = {None: lambda table: None, "region": is_of("region", "upsert"), "few": few_ids}[filtered]
+    scan = planned(warehouse, (Kind.COUNT_ROWS, None), filter_for=keep, options={VECTORS: vectors})
+    assert scan is not None
+    dead = look_up(scan.work) if scan.work is not None else []
+    reader = scan.reader.reader
+    text = reader.request.schema.field("region").with_type(pa.string())
+    plain = replace(reader, request=replace(reader.request, schema=pa.schema([text])))
+    found = [
+        [
+            batch
+            for group, known in scan.told(dead)
+            for batch in replace(each, dead=known).read(group)
+        ]
+        for each in (reader, plain)
+    ]
+
+    assert {batch.schema.field("region").type for batch in found[0]} == {
+        pa.dictionary(pa.int32(), pa.string())
+    }
+    values = [[row for batch in each for row in batch.to_pylist()] for each in found]
+    assert values[0] == values[1]
+    assert len(values[0]) > 10
+    looked_into = planned(warehouse, (Kind.MAX, "region"))
+    assert looked_into is not None
+    assert looked_into.reader.reader.request.schema.field("region").type == pa.string()
+
+
+def few_ids(table: TableDescription) -> Predicate:
+    """Want few rows of each file."""
+    return Or(
+        tuple(
+            ColumnTest.of(op, column, bound)
+            for column in table.columns
+            if column.name == "id"
+            for op, bound in ((Op.LT, 50), (Op.GT, ROWS - 50))
+        )
+    )
 
 
 @pytest.mark.parametrize("vectors", ["1", "1000000"], ids=["by row numbers", "merged"])
