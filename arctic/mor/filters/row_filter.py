@@ -82,7 +82,7 @@ def _constant_type(value: Value) -> pa.DataType:
     """Return the type in which a fact about a file is compared, like literals, as it is."""
     if isinstance(value, UUID):
         return pa.binary()
-    return pa.scalar(value).type
+    return comparison_type(pa.scalar(value).type)
 
 
 def of_keys(request: ReadRequest) -> ReadRequest:

@@ -6,7 +6,7 @@ import math
 import operator
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -298,6 +298,21 @@ def test_facts_about_a_file_can_be_filtered(tmp_path: Path) -> None:
         tasks = [task(insert), task(deletes), task(base)]
         found = files.read(group(*tasks), request(row_filter=test))
         assert [row["id"] for row in found] == expected
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - {"promoted int", "nanoseconds"}))
+def test_what_a_partition_says_of_a_column_can_be_filtered(tmp_path: Path, name: str) -> None:
+    """Where its files leave the column out, as those of Hive do; literals may have more digits."""
+    kind = KINDS[name]
+    files = LocalFiles(tmp_path)
+    base = files.base([{"id": 1, "text": "a"}])
+    for value in [None, *(each for each in kind.values if each == each)]:
+        internal = None if value is None else kind.internal(value)
+        file = replace(base, partition=(internal,))
+        for test in every_test(kind):
+            asked = replace(request(row_filter=test), identity_partitions={7: 0})
+            found = files.read(group(task(file)), asked)
+            assert bool(found) == holds(test, {"value": value}, kind), (value, test)
 
 
 def test_nested_columns_can_only_be_asked_for_null(tmp_path: Path) -> None:
