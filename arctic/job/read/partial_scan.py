@@ -36,7 +36,7 @@ from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay
 from arctic.scan.task import NodeTask, NodeTaskGroup
 from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, groups_of
 from arctic.table.files import TableFile
-from arctic.table.filters.predicate import Predicate
+from arctic.table.filters.predicate import Predicate, tests_of
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column, TableDescription
 
@@ -117,8 +117,9 @@ def plan_partial(
     opened = asked.reference.open()
     used = [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
     columns = tuple(dict.fromkeys(used))
-    found = project(opened.arrow_schema, columns, table_name=opened.table.name)
-    check_types(found, pa.schema([wanted.relation.field(name) for name in columns]))
+    known = {*columns, *(test.column for test in tests_of(filter_for(opened.table)))}
+    seen = pa.schema([wanted.relation.field(name) for name in sorted(known)])
+    check_types(project(opened.arrow_schema, seen.names, table_name=opened.table.name), seen)
     least_rows = LEAST_ROWS * parallelism
     if not _made_here(opened, wanted) or _stored_rows(opened, least_rows) < least_rows:
         return None

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.errors import InvalidInputError
 from arctic.job.read import partial_scan
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.partial_scan import AskedPartial, PartialScan, plan_partial
@@ -321,6 +322,21 @@ def test_averages_that_the_engine_divides_as_doubles_are_left_to_it(
 
     assert of_sums("price") is None
     assert of_sums() is not None
+
+
+def test_columns_of_a_filter_have_the_types_that_the_query_knows(warehouse: str) -> None:
+    """As those of aggregates do: days are no numbers, though either is compared as a number."""
+
+    def late(table: TableDescription) -> Predicate:
+        n = next(column for column in table.columns if column.name == "n")
+        return ColumnTest.of(Op.GT, n, 3)
+
+    assert planned(warehouse, (Kind.COUNT_ROWS, None), filter_for=late) is not None
+    arctic.evolve_schema(NAME, drop="n", warehouse=warehouse)
+    arctic.evolve_schema(NAME, add={"n": pa.date32()}, warehouse=warehouse)
+
+    with pytest.raises(InvalidInputError, match="column 'n' is date32"):
+        planned(warehouse, (Kind.COUNT_ROWS, None), filter_for=late)
 
 
 def test_what_was_agreed_on_is_made_of_a_table_that_others_change(warehouse: str) -> None:
