@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,7 +39,7 @@ def assert_alike(lake: Lake, *names: str, by: Mapping[str, str] = VECTORS) -> No
 
 def reads_by_vectors(frame: DataFrame) -> bool:
     """Say whether rows are left out of Parquet files by their number."""
-    return "_arctic_dead_rows" in shown_plan(frame)
+    return "_arctic_first_row" in shown_plan(frame)
 
 
 def changed(lake: Lake, *, partition_by: tuple[str, ...] = ()) -> None:
@@ -130,27 +129,6 @@ def test_many_row_groups_and_splits(lake: Lake) -> None:
         assert sorted(row.id for row in frame.collect()) == sorted({*range(5_000)} - {*gone})
         late = frame.where("id >= 4000")
         assert sorted(row.id for row in late.collect()) == sorted({*range(4_000, 5_000)} - {*gone})
-
-
-def test_a_task_is_sent_what_is_dead_in_its_own_files(lake: Lake) -> None:
-    """And the plan that all of them are sent has nothing of it."""
-    lake.create(schema=SCHEMA, properties={"base.file-index.hash-bucket": "4"})
-    put(lake, rows(0, 4_000), "overwrite")
-    put(lake, rows(0, 2_000), "delete")
-    jvm: Any = lake.spark._jvm
-    with with_settings(lake.spark, {"spark.sql.files.maxPartitionBytes": "1000000"}):
-        plan = lake.load(**VECTORS).select("id")._jdf.queryExecution().toRdd()
-        assert plan.count() == 2_000
-
-    def dead_files(sent: Any) -> int:
-        written = jvm.java.io.ByteArrayOutputStream()
-        stream = jvm.java.io.ObjectOutputStream(written)
-        stream.writeObject(sent)
-        stream.flush()
-        return bytes(written.toByteArray()).count(b"\xff" * 40)
-
-    assert dead_files(plan) == 0
-    assert list(map(dead_files, plan.partitions())) == [1] * 4
 
 
 def test_only_new_deletes_are_looked_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

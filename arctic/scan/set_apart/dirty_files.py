@@ -24,10 +24,10 @@ from arctic.tree.key_range import KeyRangeIndex
 MAX_PAIRS = 500_000
 """Of a file and a delete that can touch it. A merge deals deletes out to runs of files and never
 looks at single pairs, so it takes over where there are more."""
-MAX_ROWS = 256 * 2**20
-"""Of the files that are set apart together: 32 MiB of bits, of which a task has those of the files
-that it reads; in the driver some eight times that, while they pass from one process to the other.
-Where there are more, the largest files are set apart and the others merged."""
+MAX_ROWS = 128 * 2**20
+"""Of the files that are set apart together: 16 MiB of bits, in each task; in the driver some ten
+times that, while they pass from one process to the other. Where there are more, the largest files
+are set apart and the others merged."""
 ROWS_OF_A_FILE = 7_000
 """A merge reads small files together; another engine opens each, which takes as much as to merge
 so many rows."""

@@ -33,9 +33,9 @@ from arctic.spark.read.hadoop_access import hadoop_path, hadoop_settings, hindra
 from arctic.spark.read.hints import hinted_filter, hinted_nodes
 from arctic.spark.read.partition_reader import PartitionReader
 
-DEAD_ROWS_COLUMN = "_arctic_dead_rows"
-"""Holds which rows of a file are dead; see ``ParquetFiles.java``."""
-_OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, DEAD_ROWS_COLUMN})
+FIRST_ROW_COLUMN = "_arctic_first_row"
+"""Holds the number of the first row of a file; see ``ParquetFiles.java``."""
+_OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, FIRST_ROW_COLUMN})
 
 
 class ArcticReader(PartitionReader):

@@ -11,7 +11,7 @@ from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
 from tests.factories.files import KEY_ID, name_of, named_file
 
-HALF = 128 * 2**20
+HALF = 64 * 2**20
 
 
 def apart(
@@ -62,7 +62,7 @@ def apart(
         ((HALF + 1,), 2, [HALF + 1]),
     ],
 )
-def test_a_bit_for_each_of_256_million_rows_is_the_most(
+def test_a_bit_for_each_of_128_million_rows_is_the_most(
     rows: tuple[int, ...], tasks: int, apart_rows: list[int]
 ) -> None:
     """Of all files of all tasks together; the largest that fit, and the others are merged."""

@@ -39,7 +39,6 @@ LEFT_OUT = {
     "test_an_unknown_mode_gets_sparks_own_error": LAZY,
     "test_other_formats_do_not_learn_our_modes": LAZY,
     "test_many_row_groups_and_splits": JVM,
-    "test_a_task_is_sent_what_is_dead_in_its_own_files": JVM,
     "test_large_files_are_read_beside_a_merge_of_small_ones": JVM,
     "test_only_new_deletes_are_looked_up": JVM,
     "test_a_stream_without_a_mode_upserts": STREAMS,

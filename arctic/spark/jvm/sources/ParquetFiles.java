@@ -33,15 +33,16 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Data files that Spark's own Parquet scan reads, without the rows that are deleted.
  *
- * A bit for each row of a file tells whether it is dead. All bits of a file are the value of a
- * partition column, so tasks are sent those of the files that they read, and Spark's reader gives
- * the place of a row in its file. Which rows are dead is asked for when the files are first listed.
+ * The rows of all files with deletes are numbered, one file after the other. The first number of a
+ * file is the value of a partition column, Spark's reader gives the place of a row in its file, and
+ * a bit for the sum of both tells whether the row is dead. Which rows are is asked for when the
+ * files are first listed.
  *
  * Executors never see this class: what is sent to them is Spark's own.
  */
 public class ParquetFiles {
   static final String WANTED = "spark.arctic.readWithSpark";
-  public static final String DEAD_ROWS = "_arctic_dead_rows";
+  public static final String FIRST_ROW = "_arctic_first_row";
   /** Spark's reader fills a column of this name with the places of rows in their file. */
   public static final String ROW_INDEX = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
 
@@ -69,10 +70,9 @@ public class ParquetFiles {
       return null;
     }
     DeadRows dead = told.work == null ? null : new DeadRows(told.rowCounts, told.work, planner);
-    // Spark takes the share of row numbers and bits off again where they are left out.
+    // Spark takes the share of the numbers of rows off again where they are left out.
     double width = 8 + columns.defaultSize();
-    double share = dead == null ? 1 : (width + DataTypes.LongType.defaultSize()
-        + DataTypes.BinaryType.defaultSize()) / width;
+    double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
     return new ParquetFiles(told.merged, withIds(columns, told.fieldIds),
         new Index(told.paths, settings, (long) (bytes * share), dead, groups, told.fileGroups),
         told.verifiesPages);
@@ -104,7 +104,7 @@ public class ParquetFiles {
     }
     if (index.dead != null) {
       int first = columns.length();
-      files = new Filter(DeadRows.isAlive((Expression) files.output().apply(first + 1),
+      files = new Filter(index.dead.isAlive((Expression) files.output().apply(first + 1),
           (Expression) files.output().apply(first)), files);
     }
     return new Project(Trees.seq(named), files);
@@ -180,18 +180,23 @@ public class ParquetFiles {
       note(found);
       int dirty = dead == null ? 0 : dead.files();
       ArrayList listed = new ArrayList();
+      long firstRow = 0;
+      if (dead != null) {
+        dead.find();
+      }
       for (int i = 0; i < dirty; i++) {
-        listed.add(directory(dead.of(i), i, i + 1, found));
+        listed.add(directory(Long.valueOf(firstRow), i, i + 1, found));
+        firstRow += dead.rows(i);
       }
       if (dirty < paths.size()) {
-        listed.add(directory(null, dirty, paths.size(), found));
+        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), found));
       }
       return Trees.seq(listed);
     }
 
-    private PartitionDirectory directory(byte[] bits, int from, int to, FileStatus[] found) {
+    private PartitionDirectory directory(Long firstRow, int from, int to, FileStatus[] found) {
       InternalRow values = new GenericInternalRow(
-          dead == null ? new Object[0] : new Object[] {bits});
+          dead == null ? new Object[0] : new Object[] {firstRow});
       ArrayList files = new ArrayList();
       for (int i = from; i < to; i++) {
         files.add(new FileStatusWithMetadata(found[i], Trees.map(new HashMap())));
@@ -222,7 +227,7 @@ public class ParquetFiles {
     public StructType partitionSchema() {
       StructType schema = new StructType();
       return dead == null ? schema : schema.add(
-          new StructField(DEAD_ROWS, DataTypes.BinaryType, true, Metadata.empty()));
+          new StructField(FIRST_ROW, DataTypes.LongType, false, Metadata.empty()));
     }
 
     public String toString() {
