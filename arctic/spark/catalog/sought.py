@@ -26,8 +26,6 @@ from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
 from arctic.spark.write.write_frame import mapped_in_arrow
 
-_NOT_WORTH_IT = SoughtAnswer(found=False, columns=[], reads_less=False, nodes=None)
-
 
 def sought(asked: SoughtQuestion, java_frame: Any | None) -> SoughtAnswer:
     """Say whether the source is to be looked at; or of what it was, which rows are sought.
@@ -47,8 +45,9 @@ def sought(asked: SoughtQuestion, java_frame: Any | None) -> SoughtAnswer:
     frame = frame_of_jvm(java_frame)
     check_workers(frame.sparkSession)
     rows = mapped_in_arrow(frame, _Look(key=table.key).parts, "part binary").collect()
-    if not rows:
-        return _NOT_WORTH_IT
+    if not rows:  # nor any row that equals one
+        none: list[list[Any]] = [[] for _ in asked.columns]
+        return SoughtAnswer(found=True, columns=none, reads_less=True, nodes=None)
     part = all_parts([pickle.loads(row.part) for row in rows])
     answer = table.sought(part)
     return SoughtAnswer(

@@ -144,6 +144,44 @@ def test_rows_that_come_out_otherwise_each_time_are_made_once(
     assert [each.reads_less for each in looks] == [True]
 
 
+def test_a_source_that_has_no_row_after_all_changes_none(sql: Sql, tmp_path: Path) -> None:
+    """Spark takes its files for many rows, and no task has one."""
+    sql(f"DROP TABLE IF EXISTS {T}", f"CREATE TABLE {T} (id BIGINT, n BIGINT, PRIMARY KEY (id))")
+    sql(f"INSERT INTO {T} VALUES (1, 1)")
+    drawn = random.Random(0)
+    rows = pa.table({"id": [drawn.getrandbits(62) for _ in range(200_000)]})
+    pq.write_table(rows, tmp_path / "s.parquet")
+    frame = sql.spark.read.parquet(str(tmp_path / "s.parquet"))
+    frame.where("id % 2 = 2").createOrReplaceTempView("held")
+
+    sql(
+        f"MERGE INTO {T} t USING held s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = t.n + 1 "
+        "WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, -1)"
+    )
+
+    assert sql.rows("shop.t") == [(1, 1)]
+
+
+def test_what_the_plan_says_of_a_column_goes_for_rows_that_are_held(
+    sql: Sql, looks: list[Sought]
+) -> None:
+    """One column lies in a range, whose ends no task has to tell; the other is computed."""
+    sql(
+        f"DROP TABLE IF EXISTS {T}",
+        f"CREATE TABLE {T} (id BIGINT, g BIGINT, n BIGINT, PRIMARY KEY (id))",
+        f"INSERT INTO {T} VALUES (7, 0, 1), (8, 0, 1), (30000, 0, 1)",
+    )
+    sql.spark.sql("SELECT id, id % 7 AS g FROM range(20000)").createOrReplaceTempView("held")
+
+    sql(
+        f"MERGE INTO {T} t USING held s ON t.g = s.g AND t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET n = t.n + 1"
+    )
+
+    assert sql.rows("shop.t") == [(30000, 0, 1), (7, 0, 2), (8, 0, 1)]
+    assert len(looks) == 1
+
+
 def test_who_writes_other_rows_is_not_in_the_way_of_many(
     sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

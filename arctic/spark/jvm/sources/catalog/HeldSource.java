@@ -65,7 +65,7 @@ final class HeldSource {
     }
     Dataset held = (Dataset) Dataset$.MODULE$.ofRows(session, sought.source).localCheckpoint(false);
     LogicalPlan rows = held.queryExecution().analyzed();
-    HeldSource source = new HeldSource(sought.withSource(rows), (LogicalRDD) rows);
+    HeldSource source = new HeldSource(sought.withHeld(rows), (LogicalRDD) rows);
     List compared = source.sought.openValues();
     for (int i = 0; i < compared.size(); i++) {
       compared.set(i, CommandRows.named((Expression) compared.get(i), "c" + i));

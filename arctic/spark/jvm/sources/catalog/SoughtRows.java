@@ -101,6 +101,16 @@ final class SoughtRows {
     return of(put.rewritten(merge), table);
   }
 
+  /** Returns the same where rows that are held stand for the source: what it said goes for them. */
+  SoughtRows withHeld(LogicalPlan rows) {
+    Put put = new Put().at(source, rows);
+    SoughtRows same = new SoughtRows(put.rewritten(merge), table, target, rows);
+    same.tests.addAll(tests);
+    same.keys.addAll(keys);
+    same.open.addAll(open);
+    return same;
+  }
+
   /** Returns what columns of the table are compared with, where that is not known. */
   List openValues() {
     List values = new ArrayList();
