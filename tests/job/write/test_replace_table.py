@@ -12,6 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
+from sqlalchemy.engine import Engine
+from sqlalchemy.event import listen, remove
+from sqlalchemy.exc import DBAPIError
 
 import arctic
 from arctic.errors import ArcticError, ConflictError, NotFoundError
@@ -286,6 +289,27 @@ def test_a_commit_right_before_the_name_is_taken_is_not_lost(
     beside.append(lambda: arctic.optimize("m.t", type="full"))
     replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
     assert (arctic.read("m.t").read_all().num_rows, len(tries)) == (2, 3)
+
+
+def test_a_deadlock_with_a_commit_beside_it_is_tried_again(config: CatalogConfig) -> None:
+    """The database takes one of the two back, and nobody's work is lost."""
+    _made("m.t", keyed=True)
+    staged = staged_name("m.t")
+    _made(staged, keyed=True)
+    arctic.write(staged, pa.table({"id": [7]}))
+    deadlock = [DBAPIError("DELETE", {}, Exception({"C": "40P01", "M": "deadlock detected"}))]
+
+    def beside(_: Any, __: Any, statement: str, *___: Any) -> None:
+        if statement.startswith("DELETE FROM iceberg_tables") and deadlock:
+            raise deadlock.pop()
+
+    listen(Engine, "before_cursor_execute", beside)
+    try:
+        replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+    finally:
+        remove(Engine, "before_cursor_execute", beside)
+
+    assert (arctic.read("m.t").read_all().num_rows, deadlock) == (3, [])
 
 
 def test_what_is_left_behind_is_known_by_its_name() -> None:

@@ -13,8 +13,10 @@ from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from sqlalchemy import delete, update
+from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.catalogs.in_database.transaction_end import row_of
+from arctic.iceberg.translate import was_rolled_back
 
 
 def take_name(catalog: SqlCatalog, table: Table, gone: Sequence[Table]) -> None:
@@ -26,7 +28,8 @@ def take_name(catalog: SqlCatalog, table: Table, gone: Sequence[Table]) -> None:
         gone: as they are now; their files stay.
 
     Raises:
-        CommitFailedException: somebody has committed to one of them since; nothing was changed.
+        CommitFailedException: somebody has committed to one of them since, or was about to;
+            nothing was changed.
         Exception: of the database.
     """
     name = gone[0].name()
@@ -34,11 +37,18 @@ def take_name(catalog: SqlCatalog, table: Table, gone: Sequence[Table]) -> None:
         "table_namespace": Catalog.namespace_to_string(Catalog.namespace_from(name)),
         "table_name": Catalog.table_name_from(name),
     }
-    with catalog.engine.begin() as connection:
-        for each in gone:
-            _done(connection.execute(delete(IcebergTables).where(*_as_it_is(catalog, each))), each)
-        moved = update(IcebergTables).where(*_as_it_is(catalog, table)).values(**taken)
-        _done(connection.execute(moved), table)
+    moved = update(IcebergTables).where(*_as_it_is(catalog, table)).values(**taken)
+    try:
+        with catalog.engine.begin() as connection:
+            for each in gone:
+                dropped = delete(IcebergTables).where(*_as_it_is(catalog, each))
+                _done(connection.execute(dropped), each)
+            _done(connection.execute(moved), table)
+    except DBAPIError as error:
+        # Who commits to a change store looks at base last: each can wait for the other.
+        if not was_rolled_back(error):
+            raise
+        raise CommitFailedException(f"the database took it back: {error.orig}") from error
 
 
 def _as_it_is(catalog: SqlCatalog, table: Table) -> tuple[Any, Any]:
