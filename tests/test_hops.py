@@ -7,7 +7,7 @@ import pytest
 from tests.hops import Hops, measure
 from tests.house import PAGE
 
-MOST_FILES = {"an upsert": 97, "an upsert of Spark": 94, "a read": 100}
+MOST_FILES = {"an upsert": 98, "an upsert of Spark": 95, "a read": 101}
 """As many as there are today: what grows is looked at first."""
 
 

@@ -482,9 +482,9 @@ def test_a_table_that_is_published_again_while_that_ends_is_named(
     """Else it could be dropped under it."""
     pair.publish()
 
-    def late(published: Any) -> None:
+    def late(published: Any) -> tuple[str, ...]:
         pair.publish()
-        delete_own_files(published)
+        return delete_own_files(published)
 
     monkeypatch.setattr(drop_published, "delete_own_files", late)
     arctic.unpublish("db.t", warehouse=pair.folder)

@@ -84,7 +84,7 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     }
     PartialProtocol.PartialAnswer told = new PartialProtocol.PartialAnswer(answer);
     pinned.put(table, told.pin);
-    question.put("pin", told.pin);
+    PartialProtocol.pin(question, told);
     return new PartialAggregates(format, planner, options, asked, hints, question, told);
   }
 

@@ -29,6 +29,11 @@ public final class PartialProtocol {
     return question;
   }
 
+  /** Has a question be of the state that its answer is of, as the next one of the query will be. */
+  static void pin(Map question, PartialAnswer told) {
+    question.put("pin", told.pin);
+  }
+
   /** Returns the question what tasks do of a query that begins. */
   public static Map begin(List plan) {
     Map question = new LinkedHashMap();
