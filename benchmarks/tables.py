@@ -22,7 +22,8 @@ TABLE = "bench.orders"
 BIG_TABLE = "bench.orders_10x"
 BATCH_SHARE = 0.02
 GROWTH = 10
-READ_REPEATS = 3
+READ_REPEATS = 7
+"""The JVM compiles what reads Parquet during the first few."""
 
 
 def measure_tables(folder: Path, *, rows: int, batches: int, growth: bool) -> None:

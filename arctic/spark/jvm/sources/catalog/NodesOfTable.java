@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of which rows of some nodes alone are wanted; Spark takes it for no other one. */
-final class NodesOfTable extends CatalogTable {
+final class NodesOfTable extends TableItself {
   private final List nodes;
 
   /** Takes the nodes as a hint for scans. */
@@ -16,17 +16,5 @@ final class NodesOfTable extends CatalogTable {
 
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
     return newScanBuilder(options, nodes);
-  }
-
-  boolean isCached() {
-    return false;
-  }
-
-  public boolean equals(Object other) {
-    return this == other;
-  }
-
-  public int hashCode() {
-    return System.identityHashCode(this);
   }
 }

@@ -151,28 +151,9 @@ public final class Uncached implements Function {
       }
       hasFound = true;
       Table table = ((DataSourceV2Relation) plan).table();
-      Object other = table instanceof CatalogTable ? (Object) new Itself((CatalogTable) table)
+      Object other = table instanceof CatalogTable ? (Object) new TableItself((CatalogTable) table)
           : ArcticTable.of((PythonTable) table, Pins.SHARED, Callback.AT_USE);
       return Trees.with(plan, 0, other);
-    }
-  }
-
-  /** A table that equals nothing else. */
-  private static final class Itself extends CatalogTable {
-    Itself(CatalogTable same) {
-      super(same);
-    }
-
-    boolean isCached() {
-      return false;
-    }
-
-    public boolean equals(Object other) {
-      return this == other;
-    }
-
-    public int hashCode() {
-      return System.identityHashCode(this);
     }
   }
 }
