@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -129,6 +131,84 @@ def test_many_row_groups_and_splits(lake: Lake) -> None:
         assert sorted(row.id for row in frame.collect()) == sorted({*range(5_000)} - {*gone})
         late = frame.where("id >= 4000")
         assert sorted(row.id for row in late.collect()) == sorted({*range(4_000, 5_000)} - {*gone})
+
+
+def serialized(lake: Lake, sent: Any) -> bytes:
+    """Return an object of the JVM as it is sent to executors."""
+    jvm: Any = lake.spark._jvm
+    written = jvm.java.io.ByteArrayOutputStream()
+    stream = jvm.java.io.ObjectOutputStream(written)
+    stream.writeObject(sent)
+    stream.flush()
+    return bytes(written.toByteArray())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"spark.sql.codegen.wholeStage": "false"},
+        {"spark.sql.parquet.enableVectorizedReader": "false"},
+        {"spark.sql.codegen.maxFields": "1"},
+    ],
+    ids=str,
+)
+def test_tasks_are_sent_no_dead_rows(lake: Lake, settings: dict[str, str]) -> None:
+    """They fetch them; of classes they are sent Spark's own alone, which executors have."""
+    lake.create(schema=SCHEMA, properties={"base.file-index.hash-bucket": "4"})
+    put(lake, rows(0, 4_000), "overwrite")
+    put(lake, rows(0, 2_000), "delete")
+    with with_settings(lake.spark, settings):
+        plan: Any = lake.load(**VECTORS).select("id", "region")._jdf.queryExecution().toRdd()
+        assert plan.count() == 2_000
+        task = serialized(lake, plan)
+
+    assert b"TorrentBroadcast" in task
+    assert b"\xff" * 40 not in task
+    assert re.search(rb"[sr]r..arctic\.spark\.", task, re.DOTALL) is None  # a class of ours
+    for partition in plan.partitions():
+        assert b"\xff" * 40 not in serialized(lake, partition)
+
+
+@pytest.mark.parametrize("columns", [99, 101, 400])
+def test_tables_of_more_columns_than_spark_reads_in_batches(lake: Lake, columns: int) -> None:
+    """There a task looks the dead rows up for each row."""
+    fields = [pa.field("id", pa.int64()), *(pa.field(f"c{n}", pa.int64()) for n in range(columns))]
+    schema = pa.schema(fields)
+    lake.create(schema=schema)
+
+    def some(low: int, high: int, value: int) -> pa.Table:
+        ids = pa.array(range(low, high), pa.int64())
+        return pa.table([ids, *[pa.array([value] * (high - low), pa.int64())] * columns], schema)
+
+    put(lake, some(0, 2_000, 1), "overwrite")
+    put(lake, some(500, 1_500, 2), "upsert")
+    put(lake, some(0, 100, 3), "delete")
+    frame = lake.load(**VECTORS)
+
+    assert reads_by_vectors(frame)
+    found = sorted((row.id, row[f"c{columns - 1}"]) for row in frame.collect())
+    assert found == [(n, 2 if 500 <= n < 1_500 else 1) for n in range(100, 2_000)]
+    few = lake.load(**VECTORS).where("exists(array(c0, c1), x -> x = 2)").select("id")
+    assert sorted(row.id for row in few.collect()) == [*range(500, 1_500)]
+
+
+def test_a_frame_that_is_kept_finds_the_dead_rows_of_its_time(lake: Lake) -> None:
+    """Cached, run again, after Spark has collected what nobody refers to."""
+    changed(lake)
+    frame = lake.load(**VECTORS).select("id", "amount")
+    expected = result(frame)
+    kept = frame.cache()
+    again = lake.load(**VECTORS).select("id", "amount").rdd
+    assert again.count() == len(expected)
+    put(lake, rows(0, 100), "delete")
+    jvm: Any = lake.spark._jvm
+    for _ in range(3):
+        jvm.java.lang.System.gc()
+    assert again.count() == len(expected)
+    assert result(kept) == expected
+    kept.unpersist()
+    assert result(lake.load(**VECTORS).select("id", "amount")) == []
 
 
 def test_only_new_deletes_are_looked_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

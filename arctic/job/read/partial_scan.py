@@ -47,6 +47,8 @@ _ORDERED = frozenset({"int", "long", "date", "timestamp", "timestamptz", "string
 _FLOATS = frozenset({"float", "double"})
 LEAST_ROWS_OF_A_GROUP = 10
 """Of the table's, or the engine had better group by itself."""
+_MOST_DIRTY_ROWS = 128 * 2**20
+"""Of the files whose dead rows are looked up: 16 MiB of bits in this process."""
 _MOST_BITS_BYTES = 8 * 2**20
 """Of the dead rows of a group: an engine's JSON takes no longer text."""
 
@@ -74,10 +76,8 @@ class PartialScan:
     reader: GroupedRows
     groups: tuple[NodeTaskGroup, ...]
     """What each task merges."""
-    dirty_paths: tuple[str, ...]
-    """Of the files with deletes whose dead rows may be looked up."""
     work: VectorWork | None
-    """Looks them up; None: there are no such files."""
+    """Looks up the dead rows of files with deletes, as far as they are known; None: of none."""
     snapshot: TableSnapshot
     rows: int
     """That its tasks yield together, about."""
@@ -86,9 +86,10 @@ class PartialScan:
         """Return what each task reads.
 
         Args:
-            dead: the dead rows of the files with deletes, in their order.
+            dead: the dead rows of the files of ``work``, in their order.
         """
-        known = dict(zip(self.dirty_paths, dead, strict=True))
+        files = () if self.work is None else self.work.files
+        known = dict(zip((file.path for file in files), dead, strict=True))
         return [_told(group, known) for group in self.groups]
 
 
@@ -147,8 +148,7 @@ def plan_partial(
     return PartialScan(
         reader=GroupedRows(reader=replace(scan.reader, request=request), wanted=made),
         groups=scan.groups,
-        dirty_paths=tuple(file.path for file in scan.shared.dirty_files),
-        work=engine_work(scan),
+        work=engine_work(scan, most_rows=_MOST_DIRTY_ROWS),
         snapshot=scan.shared.snapshot,
         rows=groups * len(scan.groups),
     )

@@ -6,7 +6,7 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arctic.columns.integers.row_set import RowSet
 from arctic.errors import FormatError
@@ -15,7 +15,7 @@ from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import TaskReader
 from arctic.mor.touched import Touched
-from arctic.scan.task import NodeTask
+from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import TableFile
 
 
@@ -35,6 +35,42 @@ class VectorWork:
     def files(self) -> list[TableFile]:
         """The files in the order of the answer."""
         return [part.file for task in self.tasks for part in task.data]
+
+    def shares(self, most_rows: int) -> list[VectorWork]:
+        """Divide the work, so that the answers together are the answer to all of it.
+
+        Args:
+            most_rows: of the files of a share together; one with a single file may exceed it.
+        """
+        shares: list[list[NodeTask]] = [[]]
+        room = most_rows
+        for task in self.tasks:
+            run: list[FileTask] = []
+            for part in task.data:
+                if part.file.record_count > room and (run or shares[-1]):
+                    shares[-1] += [replace(task, data=tuple(run))] if run else []
+                    shares.append([])
+                    run, room = [], most_rows
+                run.append(part)
+                room -= part.file.record_count
+            shares[-1].append(replace(task, data=tuple(run)))
+        return [replace(self, tasks=tuple(tasks)) for tasks in shares]
+
+    def of_largest(self, most_rows: int) -> VectorWork:
+        """Return the work for the files of the most rows that have so many together."""
+        rows = [file.record_count for file in self.files]
+        chosen, room = set(), most_rows
+        # Which they are does not follow from the deletes, so they stay the same while more come.
+        for place in sorted(range(len(rows)), key=lambda place: (-rows[place], place)):
+            if rows[place] <= room:
+                room -= rows[place]
+                chosen.add(place)
+        tasks, first = [], 0
+        for task in self.tasks:
+            data = tuple(part for place, part in enumerate(task.data, first) if place in chosen)
+            first += len(task.data)
+            tasks += [replace(task, data=data)] if data else []
+        return replace(self, tasks=tuple(tasks))
 
 
 def look_up(work: VectorWork) -> list[RowSet]:

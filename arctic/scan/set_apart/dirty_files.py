@@ -24,10 +24,6 @@ from arctic.tree.key_range import KeyRangeIndex
 MAX_PAIRS = 500_000
 """Of a file and a delete that can touch it. A merge deals deletes out to runs of files and never
 looks at single pairs, so it takes over where there are more."""
-MAX_ROWS = 128 * 2**20
-"""Of the files that are set apart together: 16 MiB of bits, in each task; in the driver some ten
-times that, while they pass from one process to the other. Where there are more, the largest files
-are set apart and the others merged."""
 ROWS_OF_A_FILE = 7_000
 """A merge reads small files together; another engine opens each, which takes as much as to merge
 so many rows."""
@@ -78,7 +74,7 @@ def set_dirty_apart(
     if not found:
         return tuple(tasks), ()
     apart: dict[int, list[_Dirty]] = defaultdict(list)
-    for each in _fullest(found):
+    for each in found:
         apart[each.task].append(each)
     merged: list[NodeTask] = []
     dirty: list[NodeTask] = []
@@ -124,18 +120,6 @@ def _cheapest(found: list[_Dirty]) -> list[_Dirty]:
         (ROWS_OF_A_FILE * len(large) + ROWS_OF_A_MERGE + small_rows + ROWS_OF_BOTH, large),
     )
     return min(costs, key=lambda cost: cost[0])[1]
-
-
-def _fullest(found: Sequence[_Dirty]) -> list[_Dirty]:
-    """Return the files of the most rows that have a bit for each of them, as they were given."""
-    room = MAX_ROWS
-    chosen: list[int] = []
-    # Which they are does not follow from the deletes, so they stay the same while more come.
-    for place in sorted(range(len(found)), key=lambda place: (-found[place].rows, place)):
-        if found[place].rows <= room:
-            room -= found[place].rows
-            chosen.append(place)
-    return [found[place] for place in sorted(chosen)]
 
 
 def _dies_by_deletes_alone(file: TableFile, ranges: FileRanges) -> bool:

@@ -105,8 +105,9 @@ class ScanAnswer:
     """Of the columns that the scan wants: by them Spark finds the columns in these files."""
     row_counts: Sequence[int]
     """Of each file that has deletes."""
-    work: Sequence[str] | None
-    """Asks for the dead rows of these, as ``DeadRowsQuestion``; None: all are clean."""
+    work: Sequence[Sequence[str]] | None
+    """Asks for the dead rows of these in shares, one file after the other, each of them as
+    ``DeadRowsQuestion``; None: all are clean."""
     verifies_pages: bool
     """Whether Spark compares pages of these files with their checksums, whatever it does else."""
     settings: Mapping[str, str] = field(repr=False)
@@ -169,7 +170,7 @@ class AggregatesAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadRowsQuestion:
-    """Which rows of the files that a plan told of are dead?"""
+    """Which rows of a share of the files that a plan told of are dead?"""
 
     work: Sequence[str]
 

@@ -96,7 +96,8 @@ class DriverPlanner:
         elif isinstance(asked, PlanQuestion | AggregatesQuestion | PartialQuestion):
             answer = _known_or_planned(asked)
             if isinstance(answer, PlanAnswer) and answer.scan.work is not None:
-                self._vectors.planned(answer.scan.work)
+                for share in answer.scan.work:
+                    self._vectors.planned(share)
         elif isinstance(asked, RowLevelQuestion):
             with self._vectors.during_command():
                 answer = answer_catalog(asked, frame, SparkRunner(self._session))

@@ -35,6 +35,9 @@ from arctic.spark.read.partition_reader import PartitionReader
 
 FIRST_ROW_COLUMN = "_arctic_first_row"
 """Holds the number of the first row of a file; see ``ParquetFiles.java``."""
+SHARE_ROWS = 128 * 2**20
+"""Whose dead rows are asked for at once: 16 MiB of bits, in the driver some ten times that while
+they pass from one process to the other."""
 _OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, FIRST_ROW_COLUMN})
 
 
@@ -143,7 +146,7 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         paths=[hadoop_path(path, io.properties) for path in paths],
         field_ids=[known_field_id(column) for column in scan.schema] if paths else [],
         row_counts=[file.record_count for file in shared.dirty_files],
-        work=None if work is None else work_texts(work),
+        work=None if work is None else [work_texts(share) for share in work.shares(SHARE_ROWS)],
         verifies_pages=settings.verifies_pages,
         settings=hadoop_settings(paths, io.properties),
         hindrance=shared.hindrance,

@@ -140,6 +140,9 @@ def verbs(lake: Lake) -> None:
         lake.rows[PLAIN][number] = (region, version + 3)
     lake.know(PLAIN, 6_000, 7_000, 3)
     lake.check()
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    lake.check()
+    spark.conf.unset("spark.sql.codegen.wholeStage")
     print("delete, merge", flush=True)
 
     lake.optimize(PLAIN)

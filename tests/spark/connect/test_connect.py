@@ -39,6 +39,8 @@ LEFT_OUT = {
     "test_an_unknown_mode_gets_sparks_own_error": LAZY,
     "test_other_formats_do_not_learn_our_modes": LAZY,
     "test_many_row_groups_and_splits": JVM,
+    "test_tasks_are_sent_no_dead_rows": JVM,
+    "test_a_frame_that_is_kept_finds_the_dead_rows_of_its_time": JVM,
     "test_large_files_are_read_beside_a_merge_of_small_ones": JVM,
     "test_only_new_deletes_are_looked_up": JVM,
     "test_a_stream_without_a_mode_upserts": STREAMS,

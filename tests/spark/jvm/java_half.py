@@ -47,6 +47,11 @@ class Java:
         found = self._loader.loadClass(f"arctic.spark.{owner}${record}")
         return found.getConstructors()[0].newInstance(self._array([self.value(told)]))
 
+    def new(self, name: str, *arguments: Any) -> Any:
+        """Return an object of one of our classes."""
+        found = self._loader.loadClass(f"arctic.spark.{name}")
+        return found.getConstructors()[0].newInstance(self._array(arguments))
+
     def constant(self, owner: str, name: str) -> Any:
         """Return a constant of one of our classes."""
         return self._loader.loadClass(f"arctic.spark.{owner}").getField(name).get(None)

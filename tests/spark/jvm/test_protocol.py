@@ -111,7 +111,7 @@ TOLD = ScanAnswer(
     paths=["file:/w/a%20b.parquet", "file:/w/</answer>é.parquet"],
     field_ids=[1, 12],
     row_counts=[4],
-    work=["d29y", "aw=="],
+    work=[["d29y", "aw=="], ["aw=="]],
     verifies_pages=True,
     settings={"fs.s3a.bucket.b.endpoint": "http://127.0.0.1:9"},
     hindrance="property s3.signer has no counterpart in Hadoop",

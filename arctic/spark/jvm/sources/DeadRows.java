@@ -1,105 +1,109 @@
 package arctic.spark;
 
-import java.io.ByteArrayOutputStream;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
-import org.apache.spark.sql.catalyst.expressions.Add;
-import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.LessThan;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Not;
-import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.ObjectType;
-import org.apache.spark.util.collection.BitSet;
+import org.apache.spark.SparkContext;
+import scala.reflect.ClassTag$;
 
 /**
- * The dead rows of files, numbered one file after the other: a bit for each row.
+ * The dead rows of files: a bit for each row, each file in whole bytes, one file after the other.
  *
- * They are asked for when a query begins, not when it is planned or explained.
+ * They are asked for when a query begins, not when it is planned or explained. In pieces they are
+ * broadcast: tasks are sent no more than a reference, and an executor fetches the pieces of the
+ * files that it reads. Spark drops them when nobody refers to the plan any more.
  */
 public final class DeadRows {
+  /** Rows of a piece are two to the power of this: it has 4 MiB, the block of a broadcast. */
+  static final int PIECE = 25;
+  private static final int PIECE_BYTES = 1 << PIECE - 3;
+
   /** Of each file. */
   private final List counts;
-  /** What asks for them. */
-  private final List work;
+  /** What asks for them: shares, one after the other. */
+  private final List shares;
   private final Function planner;
-  /** Part of the plan of a query, and sent with its tasks: filled before there is one. */
-  private final BitSet bits;
+  private final SparkContext context;
+  private final long bytes;
+  /** Broadcasts of bytes; part of the plan of a query, and filled before it has tasks. */
+  final AtomicReferenceArray pieces;
   private boolean known;
 
-  public DeadRows(List counts, List work, Function planner) {
+  public DeadRows(List counts, List shares, Function planner, SparkContext context) {
     this.counts = counts;
-    this.work = work;
+    this.shares = shares;
     this.planner = planner;
-    long rows = 0;
+    this.context = context;
+    long bytes = 0;
     for (int i = 0; i < counts.size(); i++) {
-      rows += rows(i);
+      bytes += bytes(i);
     }
-    this.bits = new BitSet(Math.toIntExact(rows));
+    this.bytes = bytes;
+    this.pieces = new AtomicReferenceArray((int) ((bytes + PIECE_BYTES - 1) / PIECE_BYTES));
   }
 
   public int files() {
     return counts.size();
   }
 
-  /** Returns how many rows a file has, dead ones too. */
-  public long rows(int file) {
-    return ((Number) counts.get(file)).longValue();
+  /** Returns how many numbers of rows a file takes: its rows, dead ones too, in whole bytes. */
+  public long numbers(int file) {
+    return 8 * bytes(file);
   }
 
-  /** Returns what is true for the rows to keep; the first row of a clean file is below zero. */
-  public Expression isAlive(Expression firstRow, Expression rowIndex) {
-    ArrayList number = new ArrayList();
-    number.add(new Cast(
-        new Add(firstRow, rowIndex), DataTypes.IntegerType, scala.Option.empty()));
-    Expression isDead = new Invoke(new Literal(bits, new ObjectType(BitSet.class)), "get",
-        DataTypes.BooleanType, Trees.seq(number), Trees.seq(new ArrayList()), true, false, true);
-    return new Or(new LessThan(firstRow, new Literal(Long.valueOf(0L), DataTypes.LongType)),
-        new Not(isDead));
+  private long bytes(int file) {
+    return (((Number) counts.get(file)).longValue() + 7) / 8;
   }
 
+  /** Asks for one share at a time: while its bits are passed on, they take some ten times as much. */
   public synchronized void find() {
     if (known) {
       return;
     }
-    byte[] found = bytes(Protocol.bits(Protocol.demanded(planner, Protocol.deadRows(work))));
-    int place = 0;
-    int row = 0;
-    for (int file = 0; file < counts.size(); file++) {
-      int rows = (int) rows(file);
-      for (int start = 0; start < rows; start += 8) {
-        for (int left = found[place++] & 0xff; left != 0; left &= left - 1) {
-          bits.set(row + start + Integer.numberOfTrailingZeros(left));
+    byte[] piece = new byte[PIECE_BYTES];
+    long filled = 0;
+    for (int share = 0; share < shares.size(); share++) {
+      List texts = Protocol.bits(
+          Protocol.demanded(planner, Protocol.deadRows((List) shares.get(share))));
+      for (int i = 0; i < texts.size(); i++) {
+        byte[] found = Base64.getDecoder().decode((String) texts.get(i));
+        for (int taken = 0; taken < found.length;) {
+          int place = (int) (filled % PIECE_BYTES);
+          int length = Math.min(found.length - taken, PIECE_BYTES - place);
+          System.arraycopy(found, taken, piece, place, length);
+          taken += length;
+          filled += length;
+          if (filled % PIECE_BYTES == 0) {
+            send(filled, piece);
+            piece = new byte[PIECE_BYTES];
+          }
         }
       }
-      row += rows;
     }
-    if (place != found.length) {
-      throw new IllegalStateException(found.length + " bytes of dead rows; expected " + place);
+    if (filled % PIECE_BYTES > 0) {
+      send(filled, Arrays.copyOf(piece, (int) (filled % PIECE_BYTES)));
+    }
+    if (filled != bytes) {
+      throw new IllegalStateException(filled + " bytes of dead rows; expected " + bytes);
     }
     known = true;
   }
 
+  private void send(long filled, byte[] piece) {
+    if (filled <= bytes) {
+      pieces.set((int) ((filled - 1) / PIECE_BYTES),
+          context.broadcast(piece, ClassTag$.MODULE$.apply(byte[].class)));
+    }
+  }
+
   /** Whether both ask for the same rows. */
   public boolean equals(Object other) {
-    return other instanceof DeadRows && ((DeadRows) other).work.equals(work);
+    return other instanceof DeadRows && ((DeadRows) other).shares.equals(shares);
   }
 
   public int hashCode() {
-    return work.hashCode();
-  }
-
-  private static byte[] bytes(List texts) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    for (int i = 0; i < texts.size(); i++) {
-      byte[] part = Base64.getDecoder().decode((String) texts.get(i));
-      bytes.write(part, 0, part.length);
-    }
-    return bytes.toByteArray();
+    return shares.hashCode();
   }
 }

@@ -35,8 +35,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * The rows of all files with deletes are numbered, one file after the other. The first number of a
  * file is the value of a partition column, Spark's reader gives the place of a row in its file, and
- * a bit for the sum of both tells whether the row is dead. Which rows are is asked for when the
- * files are first listed.
+ * a bit for the sum of both tells whether the row is dead: see DeadRows. Which rows are is asked for
+ * when the files are first listed.
  *
  * Executors never see this class: what is sent to them is Spark's own.
  */
@@ -69,7 +69,8 @@ public class ParquetFiles {
     if (told.paths.isEmpty()) {
       return null;
     }
-    DeadRows dead = told.work == null ? null : new DeadRows(told.rowCounts, told.work, planner);
+    DeadRows dead = told.work == null ? null : new DeadRows(
+        told.rowCounts, told.work, planner, SparkSession.active().sparkContext());
     // Spark takes the share of the numbers of rows off again where they are left out.
     double width = 8 + columns.defaultSize();
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
@@ -104,7 +105,7 @@ public class ParquetFiles {
     }
     if (index.dead != null) {
       int first = columns.length();
-      files = new Filter(index.dead.isAlive((Expression) files.output().apply(first + 1),
+      files = new Filter(new IsAlive(index.dead, (Expression) files.output().apply(first + 1),
           (Expression) files.output().apply(first)), files);
     }
     return new Project(Trees.seq(named), files);
@@ -186,7 +187,7 @@ public class ParquetFiles {
       }
       for (int i = 0; i < dirty; i++) {
         listed.add(directory(Long.valueOf(firstRow), i, i + 1, found));
-        firstRow += dead.rows(i);
+        firstRow += dead.numbers(i);
       }
       if (dirty < paths.size()) {
         listed.add(directory(Long.valueOf(-1), dirty, paths.size(), found));

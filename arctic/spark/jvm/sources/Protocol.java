@@ -90,7 +90,7 @@ public final class Protocol {
     return question;
   }
 
-  /** Returns the question for the dead rows of the files that a plan told of. */
+  /** Returns the question for the dead rows of a share of the files that a plan told of. */
   public static Map deadRows(List work) {
     Map question = question("dead_rows");
     question.put("work", work);
@@ -145,7 +145,7 @@ public final class Protocol {
     public final List fieldIds;
     /** Rows of each file that has deletes. */
     public final List rowCounts;
-    /** What asks for the dead rows of these; null: all are clean. */
+    /** What asks for the dead rows of these, in shares; null: all are clean. */
     public final List work;
     /** Whether pages are compared with their checksums. */
     public final boolean verifiesPages;
