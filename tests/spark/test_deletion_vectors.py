@@ -19,6 +19,9 @@ import arctic
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.scan.set_apart import dirty_files
+from arctic.spark.base.protocol import Answer, DeadRowsQuestion
+from arctic.spark.jvm import driver_planner
+from arctic.spark.jvm.driver_planner import DriverPlanner
 from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, put, result, rows
 
@@ -209,6 +212,36 @@ def test_a_frame_that_is_kept_finds_the_dead_rows_of_its_time(lake: Lake) -> Non
     assert result(kept) == expected
     kept.unpersist()
     assert result(lake.load(**VECTORS).select("id", "amount")) == []
+
+
+def test_dead_rows_are_asked_for_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one state, whatever columns queries want; of the next one anew, of the first not again."""
+    changed(lake)
+    asked: list[object] = []
+    really = driver_planner.DriverPlanner._dead_rows
+
+    def counted(planner: DriverPlanner, question: DeadRowsQuestion) -> Answer:
+        asked.append(question)
+        return really(planner, question)
+
+    monkeypatch.setattr(driver_planner.DriverPlanner, "_dead_rows", counted)
+    first = str(lake.table().inspect("snapshots")["snapshot_id"][-1].as_py())
+    for columns in (["id"], ["id", "amount"], ["region"]):
+        assert_same_rows(lake, *columns)
+    assert len(asked) == 1
+    put(lake, rows(0, 3, factor=9), "upsert")
+    put(lake, rows(90, 95).select(["id"]), "delete")
+    assert_same_rows(lake, "id")
+    assert len(asked) == 2
+    assert_same_rows(lake, "id", "amount", **{"snapshot-id": first})
+    assert len(asked) == 2
+
+
+def assert_same_rows(lake: Lake, *columns: str, **options: str) -> None:
+    """Compare with what a merge gives."""
+    frame = lake.load(**VECTORS, **options).select(*columns)
+    assert reads_by_vectors(frame)
+    assert result(frame) == result(lake.load(**MERGE, **options).select(*columns))
 
 
 def test_only_new_deletes_are_looked_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

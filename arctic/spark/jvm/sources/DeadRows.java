@@ -13,7 +13,7 @@ import scala.reflect.ClassTag$;
  *
  * They are asked for when a query begins, not when it is planned or explained. In pieces they are
  * broadcast: tasks are sent no more than a reference, and an executor fetches the pieces of the
- * files that it reads. Spark drops them when nobody refers to the plan any more.
+ * files that it reads. Spark drops them when nobody refers to the plan any more: see KnownDeadRows.
  */
 public final class DeadRows {
   /** Rows of a piece are two to the power of this: it has 4 MiB, the block of a broadcast. */
@@ -23,9 +23,9 @@ public final class DeadRows {
   /** Of each file. */
   private final List counts;
   /** What asks for them: shares, one after the other. */
-  private final List shares;
+  final List shares;
   private final Function planner;
-  private final SparkContext context;
+  final SparkContext context;
   private final long bytes;
   /** Broadcasts of bytes; part of the plan of a query, and filled before it has tasks. */
   final AtomicReferenceArray pieces;
@@ -96,6 +96,18 @@ public final class DeadRows {
       pieces.set((int) ((filled - 1) / PIECE_BYTES),
           context.broadcast(piece, ClassTag$.MODULE$.apply(byte[].class)));
     }
+  }
+
+  /** Returns what they take while somebody refers to them, and the texts that ask for them. */
+  long takenBytes() {
+    long taken = bytes;
+    for (int share = 0; share < shares.size(); share++) {
+      List texts = (List) shares.get(share);
+      for (int i = 0; i < texts.size(); i++) {
+        taken += ((String) texts.get(i)).length();
+      }
+    }
+    return taken;
   }
 
   /** Whether both ask for the same rows. */

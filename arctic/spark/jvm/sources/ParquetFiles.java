@@ -69,7 +69,7 @@ public class ParquetFiles {
     if (told.paths.isEmpty()) {
       return null;
     }
-    DeadRows dead = told.work == null ? null : new DeadRows(
+    DeadRows dead = told.work == null ? null : KnownDeadRows.of(
         told.rowCounts, told.work, planner, SparkSession.active().sparkContext());
     // Spark takes the share of the numbers of rows off again where they are left out.
     double width = 8 + columns.defaultSize();
@@ -184,6 +184,7 @@ public class ParquetFiles {
       long firstRow = 0;
       if (dead != null) {
         dead.find();
+        KnownDeadRows.remember(dead);
       }
       for (int i = 0; i < dirty; i++) {
         listed.add(directory(Long.valueOf(firstRow), i, i + 1, found));
