@@ -107,6 +107,10 @@ class ObjectStore:
         urlopen(Request(f"{self.endpoint}/moto-api/reset-auth", b"0", plain)).close()
         return keys
 
+    def client(self) -> Any:
+        """Return a client of AWS's own."""
+        return self._client("s3")
+
     def _client(self, service: str) -> Any:
         return boto3.client(
             service,
@@ -127,6 +131,10 @@ class ObjectStore:
     def delay(self, milliseconds: float) -> None:
         """Let every request from now on wait."""
         self._control(f"delay?ms={milliseconds}")
+
+    def take_conditions(self, taken: bool) -> None:
+        """Take writes with a condition, as S3 does, or refuse them, as other stores do."""
+        self._control(f"conditions?taken={taken}")
 
     def _control(self, what: str) -> bytes:
         with urlopen(f"{self.endpoint}/-/{what}") as answer:

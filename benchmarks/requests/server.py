@@ -1,8 +1,8 @@
 """An S3 server on loopback that counts requests, as a process of its own.
 
 It is moto's, which holds objects in memory. In front of it stands what counts: each request with
-its key, and, if told, how long one waits, as it would for a store that is far away. Under ``/-/``
-it answers for itself.
+its key. If told so, it lets each wait, as for a store that is far away, and refuses writes with a
+condition, as a store does that has none. Under ``/-/`` it answers for itself.
 
 Rules:
     - What a request is is told by its method and query alone, as S3 tells it.
@@ -22,6 +22,8 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 CONTROL = "/-/"
+_CONDITIONS = ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
+_NO_CONDITIONS = b"<Error><Code>NotImplemented</Code><Message>no conditions</Message></Error>"
 _MULTIPART = {"uploads": "create upload", "uploadId": "complete upload", "delete": "DELETE many"}
 
 Environment = Mapping[str, Any]
@@ -35,6 +37,7 @@ class Counting:
         self._lock = threading.Lock()
         self._noted: list[tuple[str, str, float, float]] = []
         self._delay_seconds = 0.0
+        self._takes_conditions = True
 
     def __call__(self, environment: Environment, respond: Any) -> Iterable[bytes]:
         """Answer a request."""
@@ -44,6 +47,9 @@ class Counting:
         began = time.monotonic()
         time.sleep(self._delay_seconds)
         try:
+            if not self._takes_conditions and _is_conditional_write(environment):
+                respond("501 Not Implemented", [("Content-Type", "application/xml")])
+                return [_NO_CONDITIONS]
             return self._application(environment, respond)
         finally:
             if "/" in path.strip("/") or environment["QUERY_STRING"]:  # else of a bucket itself
@@ -56,6 +62,8 @@ class Counting:
         with self._lock:
             if what == "delay":
                 self._delay_seconds = float(query["ms"][0]) / 1000
+            elif what == "conditions":
+                self._takes_conditions = query["taken"] == ["True"]
             answer, self._noted = self._noted, []
         respond("200 OK", [("Content-Type", "application/json")])
         return [json.dumps(answer).encode()]
@@ -71,6 +79,11 @@ def kind_of(environment: Environment) -> str:
         return "PUT marker"
     is_bucket = "/" not in environment["PATH_INFO"].strip("/")
     return "LIST" if method == "GET" and is_bucket else method
+
+
+def _is_conditional_write(environment: Environment) -> bool:
+    asks = environment["REQUEST_METHOD"] in ("GET", "HEAD")
+    return not asks and any(name in environment for name in _CONDITIONS)
 
 
 class _Handler(WSGIRequestHandler):

@@ -19,7 +19,9 @@ import pyarrow as pa
 import arctic
 from arctic.iceberg.catalogs.change_store import SEEN
 from arctic.iceberg.metadata.entries import CACHE
+from arctic.iceberg.storage.cache.kept_small_files import KEPT_SMALL_FILES
 from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES
+from arctic.mor.files.kept_footers import KEPT_FOOTERS
 from benchmarks.requests.object_store import Asked, ObjectStore
 
 NAME = "shop.users"
@@ -52,6 +54,8 @@ def forget() -> None:
     """Be as new to every table as a process that has just begun."""
     KEPT.forget()
     KEPT_FILES.forget()
+    KEPT_SMALL_FILES.forget()
+    KEPT_FOOTERS.forget()
     CACHE.forget()
     SEEN.forget()
 

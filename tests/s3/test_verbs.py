@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-import pytest
-
 from benchmarks.requests.__main__ import LIBRARIES
 from benchmarks.requests.object_store import ObjectStore
 from benchmarks.requests.page import PAGE, beside_table, page_with
 from benchmarks.requests.plain import plain_counts
 from benchmarks.requests.verbs import NODES, Cost, Life
-from tests.catalogs.verbs import use_every_verb
 
 LISTING = {"create", "publish", "expire", "clean orphans", "unpublish", "drop, purge"}
 """What makes a table looks whether a place is free; what cleans looks what is there."""
@@ -43,14 +40,6 @@ def test_every_verb_asks_for_no_more_than_it_needs(server: ObjectStore, tmp_path
                 assert cost.count("PUT") <= most_puts(NODES if "nodes" in cost.verb else 1)
             if cost.verb in ("upsert", "append", "status", "explain"):
                 assert cost.count("GET") <= 1, cost.verb
-
-
-@pytest.mark.slow
-def test_verbs_that_nobody_counts_work_too(
-    server: ObjectStore, library: Mapping[str, str], tmp_path: Path
-) -> None:
-    """Those that a catalog is tried with: from the first table to the last, on files of a store."""
-    use_every_verb(server.catalog(tmp_path / "verbs.db", folder=tmp_path.name, **library))
 
 
 def test_a_plain_table_asks_for_more(server: ObjectStore, tmp_path: Path) -> None:

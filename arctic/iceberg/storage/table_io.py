@@ -27,6 +27,7 @@ from arctic.iceberg.storage.cache.block import file_key
 from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS, CacheCounts
 from arctic.iceberg.storage.cache.cache_settings import CacheSettings
 from arctic.iceberg.storage.cache.cached_file import CachedFile, FileParts
+from arctic.iceberg.storage.cache.kept_small_files import KEPT_SMALL_FILES
 from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
 from arctic.iceberg.storage.cache.written_through import WrittenThrough
 from arctic.iceberg.storage.far_threads import far_threads
@@ -103,7 +104,7 @@ class TableIO:
         try:
             if local is not None:
                 return local_files.open_file(local)
-            opened = self._reached(path, lambda file_io: file_io.new_input(path).open())
+            opened = self._reached(path, lambda access: KEPT_SMALL_FILES.opened(access, path))
         except FileNotFoundError as error:
             raise StorageError(f"file {path!r} does not exist") from error
         except (OSError, ValueError, ImportError) as error:

@@ -74,12 +74,17 @@ def checked_end(path: str, source: Any, expected: Size | None) -> FileEnd:
         FormatError: a wrong checksum.
         ArrowInvalid: no Parquet file, or one of another size than expected.
     """
-    size = source.size()
-    if expected is not None and size != expected.size_bytes:
-        raise pa.ArrowInvalid(f"it has {size} bytes, and {expected.size_bytes} by its manifest")
-    end = _end(source, size)
+    end = _end(source, checked_size(source, expected))
     footer_checksum.check(path, end.footer)
     return end
+
+
+def checked_size(source: Any, expected: Size | None) -> int:
+    """Return how long a file is; raises ArrowInvalid where it is not as long as expected."""
+    size = int(source.size())
+    if expected is not None and size != expected.size_bytes:
+        raise pa.ArrowInvalid(f"it has {size} bytes, and {expected.size_bytes} by its manifest")
+    return size
 
 
 def metadata_in(footer: bytes) -> Any:

@@ -28,6 +28,7 @@ from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of, runs
 from arctic.mor.files.decoded_size import bound_of_few, row_bytes
+from arctic.mor.files.kept_footers import KEPT_FOOTERS
 from arctic.mor.files.parquet_footer import (
     END_BYTES,
     GUESS_BYTES,
@@ -35,7 +36,6 @@ from arctic.mor.files.parquet_footer import (
     as_native,
     check_rows,
     checked_end,
-    metadata_in,
 )
 from arctic.mor.request import OpenFile
 from arctic.table import footer_checksum
@@ -73,9 +73,11 @@ class ParquetInput:
                     source = pa.BufferReader(source.read_at(length, 0))
                     self._source.close()
                     self._source = source
-                self._end = checked_end(path, source, expected)
-                # What is in memory is parsed where it lies.
-                metadata = None if self._is_small else metadata_in(self._end.footer)
+                metadata: Any = None  # What is in memory is parsed where it lies.
+                if self._is_small:
+                    self._end = checked_end(path, source, expected)
+                else:
+                    self._end, metadata = KEPT_FOOTERS.of(path, source, expected)
                 self._file = self._opened(source, metadata)
                 self.metadata: Any = self._file.metadata
                 check_rows(self.metadata, expected)
@@ -267,6 +269,7 @@ class ParquetInput:
             raise self._corrupt(error) from error
 
     def _forget(self) -> None:
+        KEPT_FOOTERS.drop(self.path)
         if isinstance(self._found, FetchingFile):
             self._found.forget()
 
