@@ -17,6 +17,8 @@ LEAST_ROWS = 1_000_000
 """For each core: of fewer, to begin a task of Python's takes longer than it saves."""
 MOST_GROUPS = 10_000
 """More are nearly all different in a batch of rows."""
+LEAST_ROWS_OF_A_GROUP = 10
+"""Or the engine had better group by itself."""
 _HEAD_BYTES = 32
 _TEXT_BYTES, _NUMBER_BYTES = 4, 2
 """What a value takes at least in a dictionary that is compressed, as small ones hardly are."""
@@ -42,18 +44,23 @@ class KeyChunk:
         return max(1, (self.dictionary_bytes - _HEAD_BYTES) // least)
 
 
-def groups_of(keys: Sequence[KeyChunk]) -> int | None:
-    """Return about how many groups there are, if so few that it pays to make them early.
+def are_few(keys: Sequence[KeyChunk], *, rows: int) -> bool:
+    """Say whether groups are so few that it pays to make them early.
 
-    >>> groups_of([])
-    1
-    >>> groups_of([KeyChunk(type="boolean", dictionary_bytes=None)])
-    3
-    >>> groups_of([KeyChunk(type="long", dictionary_bytes=1_000_000)]) is None
+    Rows of equal keys often lie together: what a row group tells is held against its own rows, not
+    those of a task.
+
+    Args:
+        keys: of one row group.
+        rows: that it has.
+
+    >>> are_few([KeyChunk(type="boolean", dictionary_bytes=None)], rows=30)
     True
+    >>> are_few([KeyChunk(type="boolean", dictionary_bytes=None)], rows=29)
+    False
+    >>> are_few([KeyChunk(type="long", dictionary_bytes=1_000_000)], rows=9_000_000)
+    False
     """
     values = [key.values for key in keys]
-    if None in values:
-        return None
-    groups = prod(value + 1 for value in values if value is not None)
-    return groups if groups <= MOST_GROUPS else None
+    groups = prod(MOST_GROUPS + 1 if value is None else value + 1 for value in values)
+    return groups <= MOST_GROUPS and groups * LEAST_ROWS_OF_A_GROUP <= rows

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import arctic
 from arctic.job.read import partial_scan
 from arctic.mor import partial_aggregates
+from arctic.scan import worth_grouping
 from arctic.spark.jvm import driver_planner
 from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 
@@ -39,7 +40,10 @@ COLUMNS = "id, n, wide, region, flag, day, at, text, price, nothing, ratio, raw"
 def typed(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, ...]]:
-    """Views of a table with changes, of one without, of one without a key, and their least rows."""
+    """Views of a table with changes, of one without, of one without a key, and their least rows.
+
+    That with changes is there once more, by its name in a catalog.
+    """
     folder = str(tmp_path_factory.mktemp("partial"))
     names = ("changed", "settled", "keyless")
     rows = spark.sql(f"SELECT {COLUMNS} FROM ({TYPED})").toArrow()
@@ -58,6 +62,8 @@ def typed(
         reader.load(f"db.{name}").createOrReplaceTempView(name)
     with pytest.MonkeyPatch.context() as patch:
         take_few_rows(patch)
+        patch.setenv("ARCTIC_WAREHOUSE", folder)
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW by_name AS SELECT * FROM arctic.db.changed")
         yield names
 
 
@@ -71,7 +77,7 @@ def wanted(spark: SparkSession) -> Iterator[None]:
 def take_few_rows(patch: pytest.MonkeyPatch) -> None:
     """Have tasks make aggregates of small tables."""
     patch.setattr(partial_scan, "LEAST_ROWS", 1)
-    patch.setattr(partial_scan, "LEAST_ROWS_OF_A_GROUP", 1)
+    patch.setattr(worth_grouping, "LEAST_ROWS_OF_A_GROUP", 1)
 
 
 def same(spark: SparkSession, query: str, *, made: bool = True, how: str = "true") -> DataFrame:
@@ -136,6 +142,7 @@ def test_drawn_queries_are_as_without(
         "SELECT a.flag, a.s, b.s FROM (SELECT flag, sum(n) s FROM changed GROUP BY flag) a JOIN "
         "(SELECT flag, sum(wide) s FROM changed GROUP BY flag) b ON a.flag <=> b.flag",
         "SELECT region, sum(n) FROM settled WHERE n > 2 AND region IS NOT NULL GROUP BY region",
+        "SELECT region, sum(n) FROM by_name WHERE n > 2 GROUP BY region",
         "SELECT sum(wide) FROM changed WHERE price IN (1.5, 3) OR NOT (day > DATE'1970-01-01')",
         "SELECT DISTINCT flag FROM (SELECT * FROM changed WHERE wide < 400) WHERE text = '3'",
         "SELECT flag, count(*) FROM keyless WHERE id < 100 AND nothing IS NULL GROUP BY flag",
@@ -186,6 +193,19 @@ def test_floating_point_sums_are_made_if_asked_for(
 ) -> None:
     """These are exact in any order."""
     same(spark, "SELECT flag, sum(ratio), avg(ratio) FROM changed GROUP BY flag", how="floats")
+
+
+def test_spark_thinks_of_groups_as_of_the_rows(spark: SparkSession, typed: tuple[str, ...]) -> None:
+    """They may be as many, and it sends everywhere what it takes for small."""
+    query = "SELECT n, day, sum(wide) FROM changed GROUP BY n, day"
+    sizes = []
+    for how in ("false", "true"):
+        with with_settings(spark, {CONF: how}):
+            plan = spark.sql(query)._jdf.queryExecution().optimizedPlan()
+            sizes.append(int(str(plan.stats().sizeInBytes())))
+
+    rows, groups = sizes
+    assert groups == pytest.approx(rows, rel=0.5)
 
 
 def test_more_groups_than_have_room_are_added_up(

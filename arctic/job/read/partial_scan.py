@@ -34,7 +34,7 @@ from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
 from arctic.scan.aggregate import AggregateKind
 from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay_exact
 from arctic.scan.task import NodeTask, NodeTaskGroup
-from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, groups_of
+from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, are_few
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate, tests_of
 from arctic.table.snapshot import TableSnapshot
@@ -45,8 +45,6 @@ _KEYS = frozenset(
 )
 _ORDERED = frozenset({"int", "long", "date", "timestamp", "timestamptz", "string"})
 _FLOATS = frozenset({"float", "double"})
-LEAST_ROWS_OF_A_GROUP = 10
-"""Of the table's, or the engine had better group by itself."""
 _MOST_DIRTY_ROWS = 128 * 2**20
 """Of the files whose dead rows are looked up: 16 MiB of bits in this process."""
 _MOST_BITS_BYTES = 8 * 2**20
@@ -79,8 +77,10 @@ class PartialScan:
     work: VectorWork | None
     """Looks up the dead rows of files with deletes, as far as they are known; None: of none."""
     snapshot: TableSnapshot
+    size_bytes: int
+    """Of all data files that are read, all their columns."""
     rows: int
-    """That its tasks yield together, about."""
+    """In them, deleted ones too."""
 
     def told(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, RowSet]]]:
         """Return what each task reads.
@@ -134,11 +134,10 @@ def plan_partial(
     if scan.shared is None or not isinstance(scan.reader, MergeReader) or not scan.groups:
         return None
     files = _files(scan)
-    rows = sum(file.record_count for file in files.values())
+    rows = scan.shared.rows
     if rows < least_rows or not (wanted.keys or _is_merged(scan)):
         return None
-    groups = groups_of(_key_chunks(scan, wanted.keys, files)) if wanted.keys else 1
-    if groups is None or groups * len(scan.groups) * LEAST_ROWS_OF_A_GROUP > rows:
+    if wanted.keys and not _are_few(scan, wanted.keys, files):
         return None
     if not _stays_exact(scan, wanted, files):
         return None
@@ -150,7 +149,8 @@ def plan_partial(
         groups=scan.groups,
         work=engine_work(scan, most_rows=_MOST_DIRTY_ROWS),
         snapshot=scan.shared.snapshot,
-        rows=groups * len(scan.groups),
+        size_bytes=scan.shared.size_bytes,
+        rows=rows,
     )
 
 
@@ -235,19 +235,18 @@ def _files(scan: EngineScan) -> dict[str, TableFile]:
     }
 
 
-def _key_chunks(
-    scan: EngineScan, keys: Sequence[str], files: Mapping[str, TableFile]
-) -> list[KeyChunk]:
-    """Return what the largest file tells of the keys."""
+def _are_few(scan: EngineScan, keys: Sequence[str], files: Mapping[str, TableFile]) -> bool:
+    """Say whether the largest file has few groups."""
     reader: Any = scan.reader
     file = max(files.values(), key=lambda each: (each.record_count, each.path))
     columns = {column.name: column for column in scan.opened.table.columns}
     ids = [columns[key].field_id for key in keys]
     sizes = dictionary_sizes(file, ids, reader.request, reader.io.open_input)
-    return [
+    chunks = [
         KeyChunk(type=columns[key].type, dictionary_bytes=size)
-        for key, size in zip(keys, sizes, strict=True)
+        for key, size in zip(keys, sizes.stored_bytes, strict=True)
     ]
+    return are_few(chunks, rows=sizes.rows)
 
 
 def _stays_exact(scan: EngineScan, wanted: AskedPartial, files: Mapping[str, TableFile]) -> bool:

@@ -45,8 +45,10 @@ class PartialAnswer:
 
     pin: str
     """The state that was asked about."""
+    size_bytes: int
+    """Of all data files that tasks read, all their columns."""
     rows: int
-    """That all tasks return together, about."""
+    """In them, deleted ones too."""
     plan: Sequence[str]
     """What a query hands back that begins, cut as ``texts_of`` does."""
 

@@ -44,6 +44,7 @@ def planned_ahead(asked: PartialQuestion) -> PartialAnswer | None:
         return None
     return PartialAnswer(
         pin=pin_text(scan.snapshot),
+        size_bytes=scan.size_bytes,
         rows=scan.rows,
         plan=texts_of(pickle.dumps((scan, yields))),
     )

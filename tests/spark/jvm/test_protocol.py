@@ -138,7 +138,7 @@ ANSWERS: dict[str, Answer] = {
     "plan": PlanAnswer(function="ZnVuY3Rpb24=", partitions=["b25l", "dHdv"], scan=TOLD),
     "plan without files": PlanAnswer(function="", partitions=[], scan=NOTHING),
     "aggregates": AggregatesAnswer(values=[3, None, "1.50"], pin="cGlu"),
-    "partial": PartialAnswer(pin="cGlu", rows=42, plan=["cGxhbg=="]),
+    "partial": PartialAnswer(pin="cGlu", size_bytes=12345678901, rows=42, plan=["cGxhbg=="]),
     "begin": BeginAnswer(function="ZnVuY3Rpb24=", partitions=["b25l", "dHdv"]),
     "dead_rows": DeadRowsAnswer(bits=["BQ=="]),
     "failure": Failure(error="StorageError: gone"),

@@ -14,19 +14,17 @@ public final class Estimate implements Statistics {
     this.rows = rows;
   }
 
-  /** Files are weighed as Spark weighs its own: by the share of the columns that are read. */
+  /** Returns that of a scan; nothing where it was not told. */
   public static Estimate of(Protocol.ScanAnswer told, StructType columns, StructType all) {
-    if (told.rows == null) {
-      return new Estimate(OptionalLong.empty(), OptionalLong.empty());
-    }
-    double share = (double) columns.defaultSize() / Math.max(1, all.defaultSize());
-    return new Estimate(OptionalLong.of(Math.max(1L, (long) ((double) told.sizeBytes * share))),
-        OptionalLong.of(told.rows.longValue()));
+    return told.rows == null ? new Estimate(OptionalLong.empty(), OptionalLong.empty())
+        : of(told.sizeBytes, told.rows.longValue(), columns, all);
   }
 
-  /** Returns that of so many rows in memory. */
-  public static Estimate of(long rows, StructType columns) {
-    return new Estimate(OptionalLong.of(rows * (8 + columns.defaultSize())), OptionalLong.of(rows));
+  /** Files are weighed as Spark weighs its own: by the share of the columns that are read. */
+  static Estimate of(long sizeBytes, long rows, StructType columns, StructType all) {
+    double share = (double) columns.defaultSize() / Math.max(1, all.defaultSize());
+    return new Estimate(OptionalLong.of(Math.max(1L, (long) ((double) sizeBytes * share))),
+        OptionalLong.of(rows));
   }
 
   public OptionalLong sizeInBytes() {

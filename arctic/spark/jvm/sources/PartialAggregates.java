@@ -38,20 +38,21 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   /** Pinned to the state that was asked about. */
   private final Map question;
   private final List plan;
+  /** Of the rows: groups may be as many, and what is thought to be small is sent everywhere. */
   private final Estimate estimate;
   /** Null: the query has not begun. */
   private Batch begun;
 
   private PartialAggregates(String format, Function planner, CaseInsensitiveStringMap options,
-      AskedAggregates asked, List hints, Map question, PartialProtocol.PartialAnswer told) {
+      AskedAggregates asked, List hints, Map question, List plan, Estimate estimate) {
     this.format = format;
     this.planner = planner;
     this.options = options;
     this.asked = asked;
     this.hints = hints;
     this.question = question;
-    this.plan = told.plan;
-    this.estimate = Estimate.of(told.rows, asked.yields);
+    this.plan = plan;
+    this.estimate = estimate;
   }
 
   static boolean areWanted() {
@@ -85,7 +86,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     PartialProtocol.PartialAnswer told = new PartialProtocol.PartialAnswer(answer);
     pinned.put(table, told.pin);
     PartialProtocol.pin(question, told);
-    return new PartialAggregates(format, planner, options, asked, hints, question, told);
+    return new PartialAggregates(format, planner, options, asked, hints, question, told.plan,
+        Estimate.of(told.sizeBytes, told.rows, asked.yields, relation));
   }
 
   /** Returns what stands in a plan that nobody goes on with. */

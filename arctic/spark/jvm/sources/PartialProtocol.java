@@ -45,13 +45,16 @@ public final class PartialProtocol {
   /** They do. */
   public static final class PartialAnswer {
     public final String pin;
-    /** That all tasks return together, about. */
+    /** Of all data files that tasks read, all their columns. */
+    public final long sizeBytes;
+    /** In them, deleted ones too. */
     public final long rows;
     /** What asks for them when the query begins. */
     public final List plan;
 
     public PartialAnswer(Map told) {
       pin = (String) Protocol.needed(told, "pin");
+      sizeBytes = ((Number) Protocol.needed(told, "size_bytes")).longValue();
       rows = ((Number) Protocol.needed(told, "rows")).longValue();
       plan = (List) Protocol.needed(told, "plan");
     }

@@ -63,6 +63,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     this(same, same.seen, same.scans);
   }
 
+  /** Takes what its scans are of. */
+  CatalogTable(CatalogTable same, ArcticTable scans) {
+    this(same, same.seen, scans);
+  }
+
   private CatalogTable(CatalogTable same, List seen, ArcticTable scans) {
     this.told = same.told;
     this.name = same.name;
@@ -219,8 +224,9 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return scans.newScanBuilder(with(options), hint);
   }
 
+  /** Unequal to it, for a plan keeps what it has where it is given something equal. */
   public Table takingFilters() {
-    return new CatalogTable(this, seen, (ArcticTable) scans.takingFilters());
+    return new TableItself(this, (ArcticTable) scans.takingFilters());
   }
 
   public boolean truncateTable() {
