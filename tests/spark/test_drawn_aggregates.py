@@ -7,6 +7,7 @@ them tasks made aggregates for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,16 +46,17 @@ SELECT id, day_of, n, region, price, flag FROM (
     concat('r', id % 4) region, CAST(id % 50 AS DECIMAL(14, 3)) price, id % 2 = 0 flag
   FROM range(6000))
 """
-WIDE = ("changed", "settled", "keyless", "named", "empty")
+WIDE = ("changed", "settled", "keyless", "named", "empty", "evolved", "before", "held")
 SETTINGS = {
     CONF: ("true", "floats"),
     "spark.sql.ansi.enabled": ("true", "false"),
     "spark.sql.adaptive.enabled": ("true", "false"),
+    "spark.sql.autoBroadcastJoinThreshold": ("-1", "10485760"),
 }
 
 KEYS = (
     *("n", "region", "text", "flag", "day", "at", "local", "short", "price", "nothing", "raw"),
-    *("deep.a", "ratio", "n % 2", "upper(region)"),
+    *("deep.a", "ratio", "n % 2", "upper(region)", "region COLLATE UTF8_LCASE"),
 )
 SPLIT_KEYS = ("day_of", "n", "region", "flag")
 VALUES = (
@@ -89,6 +91,23 @@ SPLIT_TESTS = (
 )
 
 
+SHAPES = (
+    *["{0}"] * 8,
+    "SELECT count(*), min(CAST(first AS STRING)) FROM ({0})",
+    "WITH a AS ({0}) SELECT x.first, y.first FROM a x JOIN a y ON x.first <=> y.first",
+    "SELECT CAST(first AS STRING) FROM ({0}) UNION ALL SELECT CAST(first AS STRING) FROM ({1})",
+    "SELECT CAST(a.first AS STRING) FROM ({0}) a "
+    "LEFT JOIN ({1}) b ON CAST(a.first AS STRING) = CAST(b.first AS STRING)",
+    "SELECT count(*) FROM settled s WHERE EXISTS "
+    "(SELECT 1 FROM ({0}) x WHERE CAST(x.first AS STRING) = s.region)",
+    "SELECT n, (SELECT max(CAST(first AS STRING)) FROM ({0})) FROM settled WHERE id < 3",
+    "SELECT count(*) FROM changed WHERE CAST(n AS STRING) IN "
+    "(SELECT CAST(first AS STRING) FROM ({0}))",
+    "SELECT CAST(first AS STRING) s FROM ({0}) ORDER BY s LIMIT 3",
+    "SELECT CAST(first AS STRING), dense_rank() OVER (ORDER BY CAST(first AS STRING)) FROM ({0})",
+)
+
+
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Views of tables with changes and without, with a key and without, in partitions, empty."""
@@ -99,6 +118,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
         patch.setenv("ARCTIC_WAREHOUSE", folder)
         make(spark, folder)
         yield
+        spark.catalog.uncacheTable("held")
 
 
 def make(spark: SparkSession, folder: str) -> None:
@@ -118,7 +138,9 @@ def make(spark: SparkSession, folder: str) -> None:
         table = given.cast(required)
         if name != "empty":
             arctic.write(f"db.{name}", table, mode="overwrite", warehouse=folder)
-        if name in ("changed", "named"):
+        if name == "evolved":
+            evolve(table, folder)
+        if name in ("changed", "named", "before"):
             moved = table.slice(0, 900)
             arctic.write(f"db.{name}", moved, mode="upsert", warehouse=folder)
             gone = table.select(["id"]).slice(2_000, 300)
@@ -127,11 +149,30 @@ def make(spark: SparkSession, folder: str) -> None:
             # One of its partitions has deletes.
             newest = table.filter(pc.equal(table["day_of"], table["day_of"][2]))
             arctic.write(f"db.{name}", newest.slice(0, 500), mode="upsert", warehouse=folder)
-        if name == "named":
-            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM arctic.db.{name}")
+        if name in ("named", "before"):
+            # What the name means is looked up anew by each query; one is read as it once was.
+            version = " VERSION AS OF 1" if name == "before" else ""
+            seen = f"SELECT * FROM arctic.db.{name}{version}"
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {seen}")
         else:
             reader = spark.read.format("arctic").option("warehouse", folder)
-            reader.load(f"db.{name}").createOrReplaceTempView(name)
+            frame = reader.load(f"db.{name}")
+            (frame.cache() if name == "held" else frame).createOrReplaceTempView(name)
+
+
+def evolve(rows: pa.Table, folder: str) -> None:
+    """Have a table whose files know columns by other names and types, or do not know them."""
+    changes: list[dict[str, Any]] = [
+        {"rename": {"region": "moved"}, "drop": ["flag", "nothing"]},
+        {"rename": {"text": "region", "moved": "text"}, "add": {"flag": pa.bool_()}},
+        {"widen": {"n": pa.int64(), "price": pa.decimal128(20, 3), "narrow": pa.float64()}},
+        {"add": {"nothing": pa.int32()}},
+    ]
+    for change in changes:
+        arctic.evolve_schema("db.evolved", **change, warehouse=folder)
+    now = arctic.open_table("db.evolved", warehouse=folder).schema
+    newest = rows.slice(0, 1_500).select(now.names).cast(now)
+    arctic.write("db.evolved", newest, mode="upsert", warehouse=folder)
 
 
 def conditions(tests: tuple[str, ...]) -> st.SearchStrategy[str]:
@@ -146,7 +187,14 @@ def conditions(tests: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    """Draw a query for aggregates of one table."""
+    """Draw a query that has aggregates of one table, or of two, somewhere in it."""
+    shape = draw(st.sampled_from(SHAPES))
+    return shape.format(draw(aggregates()), draw(aggregates()))
+
+
+@st.composite
+def aggregates(draw: st.DrawFn) -> str:
+    """Draw a query for aggregates of one table, whose first column is ``first``."""
     table = draw(st.sampled_from((*WIDE, "parted")))
     is_split = table == "parted"
     keys = draw(
@@ -157,11 +205,16 @@ def queries(draw: st.DrawFn) -> str:
     where = draw(st.none() | conditions(SPLIT_TESTS if is_split else TESTS))
     filtered = f" WHERE {where}" if where else ""
     if keys and not asked:
-        return f"SELECT DISTINCT {', '.join(keys)} FROM {table}{filtered}"
+        return f"SELECT DISTINCT {', '.join(named(keys))} FROM {table}{filtered}"
     shape = draw(st.sampled_from(["{}", "{}", "{}", "ROLLUP({})", "CUBE({})"])) if keys else ""
     by = f" GROUP BY {shape.format(', '.join(keys))}" if keys else ""
     having = draw(st.sampled_from(["", "", " HAVING count(*) > 100", " HAVING max(n) > 5"]))
-    return f"SELECT {', '.join([*keys, *asked])} FROM {table}{filtered}{by}{having}"
+    return f"SELECT {', '.join(named([*keys, *asked]))} FROM {table}{filtered}{by}{having}"
+
+
+def named(columns: list[str]) -> list[str]:
+    """Name the first column, for what stands around the query."""
+    return [f"{columns[0]} AS first", *columns[1:]]
 
 
 def answer(spark: SparkSession, query: str) -> tuple[list[str], bool]:

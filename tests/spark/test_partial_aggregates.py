@@ -183,6 +183,13 @@ def test_what_spark_would_say_otherwise_or_faster_it_says(
     same(spark, query, made=False)
 
 
+def test_tasks_make_them_by_default(spark: SparkSession, typed: tuple[str, ...]) -> None:
+    """As ``same`` asks it with the setting off and on."""
+    spark.conf.unset(CONF)
+
+    assert MADE in shown_plan(spark.sql("SELECT flag, count(*) FROM changed GROUP BY flag"))
+
+
 def test_another_word_does_not_switch_it_on(spark: SparkSession, typed: tuple[str, ...]) -> None:
     """As with the other settings."""
     same(spark, "SELECT flag, count(*) FROM changed GROUP BY flag", how="False", made=False)

@@ -60,7 +60,7 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   }
 
   private static String wanted() {
-    return SparkSession.active().conf().get(WANTED, "false");
+    return SparkSession.active().conf().get(WANTED, "true");
   }
 
   /** Returns null where Spark makes them itself, of rows that it filters itself. */
