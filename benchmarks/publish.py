@@ -10,6 +10,7 @@ The peer is a table that engines read as it is: Iceberg's MERGE of the same rows
 merge-on-read, whose session has done one before. ``--no-peer`` leaves it out.
 
 ``--random-keys`` has keys all over the 64 bits, in no order, as hashes and most generated ids are.
+``--delta`` has the table write integers and times as differences, ``write.parquet.delta-encoding``.
 
 The data is made up and the same every time; figures of two commits compare only on the same quiet
 machine, so read the ratios.
@@ -22,7 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import arctic
+from arctic.options import DELTA_ENCODING
 from benchmarks.measure import Report, seconds
 from benchmarks.memory import peak_of
 from benchmarks.orders import base_rows, change_rows
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=5, help="upserts, each published")
     parser.add_argument("--no-peer", action="store_true", help="measure Arctic alone")
     parser.add_argument("--random-keys", action="store_true", help="keys of no order, 64 bits long")
+    parser.add_argument("--delta", action="store_true", help="integers as differences")
     given = parser.parse_args(arguments)
     rows_of = _spread if given.random_keys else widened
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
@@ -61,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             repeats=given.repeats,
             with_peer=not given.no_peer,
             rows_of=rows_of,
+            properties={DELTA_ENCODING.name: "true"} if given.delta else {},
         )
     return 0
 
@@ -72,6 +76,7 @@ def measure_publish(
     repeats: int,
     with_peer: bool,
     rows_of: Callable[[pa.Table], pa.Table],
+    properties: Mapping[str, str],
 ) -> None:
     """Measure publishes after a load, after upserts of 1 %, and after a full optimize."""
     report = Report(f"publish: {rows:,} rows, upserts of {rows // 100:,}")
@@ -84,6 +89,7 @@ def measure_publish(
     load = (batch for chunk in base_rows(rows) for batch in rows_of(chunk).to_batches())
     reader = pa.RecordBatchReader.from_batches(WIDE_SCHEMA, load)
     arctic.write(TABLE, reader, mode="upsert", options={"primaryKey": KEY}, warehouse=place)
+    arctic.open_table(TABLE, warehouse=place).set_properties(properties)
     arctic.optimize(TABLE, type="full", warehouse=place)
     first = seconds(lambda: arctic.publish(TABLE, warehouse=place))
     upserts, publishes, busy = [], [], []
