@@ -44,9 +44,6 @@ MIN_ROWS = 4_096
 """A file of fewer rows is read in one go: what that may decode in vain costs less than to begin a
 second reading."""
 
-FEW_KEPT = 8
-"""Where at most one row in so many is left, texts are made of those rows alone."""
-
 
 class DataFileReader:
     """A data file that is open; to be used as a context manager."""
@@ -233,9 +230,7 @@ class DataFileReader:
         if not wanted:
             return
         columns = pa.Table.from_batches(tested)
-        few = FEW_KEPT * int(np.count_nonzero(survives)) <= len(survives)
-        texts = [name for name in rest if name not in sieve.merge.names] if few else []
-        encoded = self._parquet.repeating(texts, wanted) or self._encoded(rest, wanted, sieve)
+        encoded = self._encoded(rest, wanted, sieve)
         for first_row, batch in self._batches(wanted, rest, encoded=encoded):
             start = first_row - run.first_row
             mask = survives[start : start + len(batch)]
@@ -247,9 +242,15 @@ class DataFileReader:
     def _encoded(
         self, names: Sequence[str], row_groups: Collection[int], sieve: Sieve
     ) -> Sequence[str]:
-        """Return the columns that come as dictionaries: asked for so, and looked into by nobody."""
-        asked = self._columns.project(self._request.schema).dictionaries.keys()
-        wanted = [each for each in names if each in asked and each not in sieve.looked_into]
+        """Return the texts that come as dictionaries: looked into by nobody, of few values.
+
+        Measured on a million rows of two such columns: to decode their numbers, drop a tenth of
+        them and make texts of the others takes two thirds of the time of dropping texts, and
+        less than texts alone where no row is dropped.
+        """
+        if self.row_count < MIN_ROWS:
+            return ()
+        wanted = [each for each in names if each not in sieve.looked_into]
         return self._parquet.repeating(wanted, row_groups) if wanted else ()
 
     def _batches(

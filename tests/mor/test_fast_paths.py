@@ -25,6 +25,7 @@ from arctic.mor.deletes import matched_deletes
 from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files import parquet_input
 from arctic.mor.files.file_columns import names_of
+from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
@@ -65,9 +66,8 @@ KEYS: dict[str, tuple[list[pa.DataType], st.SearchStrategy[Any]]] = {
 
 @pytest.fixture(autouse=True)
 def small_files_in_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat the small files here as large ones, whose texts repeat and of which few are kept."""
+    """Treat the small files here as large ones, whose texts repeat."""
     monkeypatch.setattr(data_file_reader, "MIN_ROWS", 0)
-    monkeypatch.setattr(data_file_reader, "FEW_KEPT", 0)
     monkeypatch.setattr(parquet_input, "REPEATING_BYTES", 1_000)
 
 
@@ -333,6 +333,37 @@ def test_the_same_column_is_read_once_for_filter_and_output(tmp_path: Path) -> N
     )
     rows = files.read(group(task(base, deletes=[deletes])), wanted)
     assert rows == [{"text": f"{at}", "id": at} for at in range(11, 20) if at != 12]
+
+
+@pytest.mark.parametrize("least_rows", [0, 21])
+def test_texts_of_few_values_are_decoded_after_dead_rows_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least_rows: int
+) -> None:
+    """But not where a file has few rows, or the filter looks into the texts."""
+    encoded: list[list[str]] = []
+    batches = ParquetInput.batches
+
+    def watched(*given: Any, **asked: Any) -> Any:
+        encoded.append(list(asked.get("encoded", ())))
+        return batches(*given, **asked)
+
+    monkeypatch.setattr(data_file_reader, "MIN_ROWS", least_rows)
+    monkeypatch.setattr(ParquetInput, "batches", watched)
+    files = LocalFiles(tmp_path)
+    base = files.base([{"id": at, "text": f"{at % 2}"} for at in range(20)], row_group_size=5)
+    deletes = files.deletes([{"id": 12, "_file_offset": 0}], 1)
+    tasks = group(task(base, deletes=[deletes]))
+    wanted = request()
+
+    rows = files.read(tasks, wanted)
+    assert rows == [{"id": at, "text": f"{at % 2}"} for at in range(20) if at != 12]
+    assert ["text"] in encoded or least_rows > 20
+
+    encoded.clear()
+    is_odd = ColumnTest(op=Op.EQ, field_id=2, column="text", literal="1")
+    found = files.read(tasks, replace(wanted, row_filter=is_odd))
+    assert found == [{"id": at, "text": "1"} for at in range(1, 20, 2)]
+    assert ["text"] not in encoded
 
 
 @pytest.mark.parametrize(("stored", "looks"), [([1, 3, 4], False), ([1, 3, 9], True)])
