@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,7 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
 from arctic.iceberg.tables.create_table import create_table
-from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.table.filename import format_name
 from arctic.table.files import FileKind
 from arctic.tree.node import TreeNode
@@ -73,6 +73,21 @@ def hot_files(count: int) -> Iterator[InventedFile]:
         yield InventedFile(number=file.number + hot, kind=file.kind, partition=file.partition)
 
 
+def scattered_files(count: int) -> Iterator[InventedFile]:
+    """Yield base files of a thousand partitions, one of each after the other."""
+    for number in range(count):
+        yield InventedFile(number=number, kind=FileKind.BASE, partition=number % PARTITIONS)
+
+
+def replace_some(config: CatalogConfig, files: Iterable[InventedFile]) -> None:
+    """Put a new file in the place of each of some base files of ``bench.large``, as a run does."""
+    opened = open_table(config, NAME)
+    old = list(files)
+    removed = [_data_file(opened.base.location(), file, _types(opened)).file_path for file in old]
+    new = [replace(file, number=-file.number - 1) for file in old]
+    _commit(opened.base, opened, new, removed_paths=frozenset(removed))
+
+
 def make_big_table(config: CatalogConfig, files: Callable[[], Iterator[InventedFile]]) -> None:
     """Create ``bench.large`` in a catalog, with the manifests that Arctic writes.
 
@@ -97,22 +112,31 @@ def make_big_table(config: CatalogConfig, files: Callable[[], Iterator[InventedF
             _commit(store, opened, some)
 
 
-def _commit(store: Table, opened: OpenTable, files: Sequence[InventedFile]) -> None:
+def _commit(
+    store: Table,
+    opened: OpenTable,
+    files: Sequence[InventedFile],
+    *,
+    removed_paths: frozenset[str] = frozenset(),
+) -> None:
     head = refresh(store)
-    types: dict[int, Any] = {
-        field.field_id: field.field_type for field in opened.base.schema().fields
-    }
+    types = _types(opened)
     added = tuple(_data_file(store.location(), file, types) for file in files)
     for file in added:
         file.spec_id = store.spec().spec_id
-    plan = SnapshotPlan(operation=Operation.APPEND, added=added)
+    operation = Operation.OVERWRITE if removed_paths else Operation.APPEND
+    plan = SnapshotPlan(operation=operation, added=added, removed_paths=removed_paths)
     ask_for(stage_snapshot(head, plan, head.metadata.new_snapshot_id()))
+
+
+def _types(opened: OpenTable) -> dict[int, Any]:
+    return {field.field_id: field.field_type for field in opened.base.schema().fields}
 
 
 def _data_file(location: str, file: InventedFile, types: Mapping[int, Any]) -> DataFile:
     """Return a record with metrics of every column, as a writer takes them from a footer."""
     number = file.number
-    low = number * 7_919 % 990_000
+    low = abs(number) * 7_919 % 990_000
     values: dict[int, tuple[Any, Any]] = {
         1: (low, low + _ROWS),
         2: (file.partition, file.partition),

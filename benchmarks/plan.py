@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
@@ -20,7 +21,14 @@ from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import ColumnTest, Op, tests_of
 from arctic.table.merge_engine import MergeEngine
-from benchmarks.big_table import NAME, hot_files, make_big_table, spread_files
+from benchmarks.big_table import (
+    NAME,
+    hot_files,
+    make_big_table,
+    replace_some,
+    scattered_files,
+    spread_files,
+)
 
 OPTIONS = ScanOptions(
     weight_ratio=2.0,
@@ -33,6 +41,8 @@ OPTIONS = ScanOptions(
 KEY_ID = 1
 ONE_PARTITION = ColumnTest(op=Op.EQ, field_id=2, column="part", literal=500)
 _RUNS = 3
+_FILES_A_CHANGE = 499
+"""One in so many is replaced: one or more of each manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +73,20 @@ def measure_plans(folder: Path, *, files: int) -> None:
         files: in each table; writing a million of them takes minutes.
     """
     spread, hot = _catalog(folder / "spread"), _catalog(folder / "hot")
+    scattered = _catalog(folder / "scattered")
     make_big_table(spread, lambda: spread_files(files))
     make_big_table(hot, lambda: hot_files(files))
     _print("1,000 partitions x 4 nodes, a third deletes", lambda: measure_plan(spread))
     _print("20,000 deletes in 4 nodes of one partition", lambda: measure_plan(hot))
     _print("1 of 1,000 partitions", lambda: measure_plan(spread, ONE_PARTITION))
+    make_big_table(scattered, lambda: scattered_files(files))
+    _print("the same, files in order of time", lambda: measure_plan(scattered, ONE_PARTITION))
+    started = time.process_time()
+    replace_some(scattered, islice(scattered_files(files), 0, None, _FILES_A_CHANGE))
+    print(
+        f"a commit that replaces files of all manifests: {time.process_time() - started:.2f} s CPU"
+    )
+    _print("the same, after that commit", lambda: measure_plan(scattered, ONE_PARTITION))
 
 
 def _catalog(warehouse: Path) -> CatalogConfig:

@@ -1,4 +1,4 @@
-"""Manifests as commits write them: many entries in a block, and small ones merged now and then.
+"""Manifests as commits write them: dense, in order, and small ones merged now and then.
 
 They are of data and delete files, of format versions 2 and 3. PyIceberg works out anew for each how
 entries are encoded: half the cost of one with a few entries. It is the same for all whose
@@ -8,16 +8,23 @@ Many small commits are not to slow planning down. Strategy: tiers, as in a log-s
 a minimum of 20, manifests of 1 to 19 files are merged with each other once there are 20 of them,
 those of 20 to 399 likewise. So a file's entry is rewritten a few times in its life; packing up to a
 target size, as Iceberg does, would rewrite one large manifest with every twentieth commit.
+
+Nor is a filter of the partition to open every manifest, because each has files of any. What is
+written together is in order of the partition, and cut into manifests of whole partitions. A commit
+that replaces files has to write the manifests again that list them: these come out in order, with
+what it adds, at the price of its own entries.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Any
 
 from pyiceberg.avro.codecs import AVRO_CODEC_KEY, CODEC_MAPPING_ICEBERG_TO_AVRO
@@ -35,7 +42,7 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.schema import Schema
 from pyiceberg.table import TableProperties
-from pyiceberg.typedef import TableVersion
+from pyiceberg.typedef import Record, TableVersion
 from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 from pyiceberg.utils.properties import property_as_bool, property_as_int
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
@@ -44,6 +51,8 @@ from arctic.iceberg.metadata.version_three import with_fields
 
 FILES_IN_A_MANIFEST = 1_000
 """From here on a manifest stays: a larger one makes each commit that removes a file slow."""
+ENTRIES_AT_ONCE = 20 * FILES_IN_A_MANIFEST
+"""That are put in order together, some 5 kB each; more come out in several runs."""
 
 _NAME = "manifest_entry"
 _KEPT = 64
@@ -208,3 +217,41 @@ def _least_count(properties: Mapping[str, str]) -> int | None:
         TableProperties.MANIFEST_MIN_MERGE_COUNT_DEFAULT,
     )
     return max(least or 0, 2) if enabled else None
+
+
+def cut_in_order(entries: Iterable[ManifestEntry], width: int) -> list[Sequence[ManifestEntry]]:
+    """Return entries in order of the partition, in runs of whole partitions and like length.
+
+    A partition of more files than a manifest should have is cut, and shares none of its runs.
+
+    Args:
+        entries: of files of one spec; those of one partition keep their order.
+        width: how many fields a partition has.
+    """
+
+    def order(entry: ManifestEntry) -> tuple[Any, ...]:
+        return _order(entry.data_file.partition, width)
+
+    ordered = sorted(entries, key=order)
+    fair = len(ordered) / max(1, math.ceil(len(ordered) / FILES_IN_A_MANIFEST))
+    runs: list[list[ManifestEntry]] = [[]]
+    for _, found in groupby(ordered, key=order):
+        partition = list(found)
+        if runs[-1] and (
+            len(runs[-1]) >= fair or len(runs[-1]) + len(partition) > FILES_IN_A_MANIFEST
+        ):
+            runs.append([])
+        runs[-1] += partition
+    return [piece for run in runs for piece in _pieces(run)]
+
+
+def _pieces(run: Sequence[ManifestEntry]) -> list[Sequence[ManifestEntry]]:
+    count = math.ceil(len(run) / FILES_IN_A_MANIFEST)
+    ends = [len(run) * number // max(1, count) for number in range(count + 1)]
+    return [run[start:end] for start, end in pairwise(ends)]
+
+
+def _order(partition: Record, width: int) -> tuple[Any, ...]:
+    """Return what sorts partitions as their bounds do, those without a value first."""
+    values = [partition[position] for position in range(width)]
+    return tuple([(False,) if value is None else (True, value) for value in values])

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyiceberg.manifest import (
-    DataFile,
     DataFileContent,
     ManifestContent,
     ManifestEntry,
@@ -41,12 +40,17 @@ from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.staged_metadata import WrittenMetadata, not_before
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.manifest_writer import (
-    FILES_IN_A_MANIFEST,
+    ENTRIES_AT_ONCE,
     DenseManifestWriter,
+    cut_in_order,
     group_for_merge,
 )
 from arctic.iceberg.commits.row_ids import snapshot_with_row_ids
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
+
+_Kind = tuple[ManifestContent, int]
+"""What is in a manifest, and of which spec."""
+_Entries = defaultdict[_Kind, list[ManifestEntry]]
 
 
 def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
@@ -143,70 +147,74 @@ class _Producer(_SnapshotProducer["_Producer"]):
         return Summary(wanted, **counted.additional_properties)
 
     def _manifests(self) -> list[ManifestFile]:
-        kept = self._kept_manifests()
-        return [*self._added_manifests(), *self._merged(kept)]
-
-    def _added_manifests(self) -> list[ManifestFile]:
-        by_content: dict[ManifestContent, list[DataFile]] = defaultdict(list)
+        kept, written = self._kept_manifests()
+        spec_id = self._head.spec().spec_id
         for file in self._added_data_files:
             is_data = file.content == DataFileContent.DATA
-            by_content[ManifestContent.DATA if is_data else ManifestContent.DELETES].append(file)
-        return [
-            self._write(content, files[start : start + FILES_IN_A_MANIFEST])
-            for content, files in by_content.items()
-            for start in range(0, len(files), FILES_IN_A_MANIFEST)
-        ]
+            content = ManifestContent.DATA if is_data else ManifestContent.DELETES
+            written[content, spec_id].append(ManifestEntry.from_args(data_file=file))
+        made = [each for kind, entries in written.items() for each in self._write(kind, entries)]
+        return [*made, *self._merged(kept)]
 
-    def _write(self, content: ManifestContent, files: Sequence[DataFile]) -> ManifestFile:
-        with self._writer(content, self._head.spec().spec_id) as writer:
-            for file in files:
-                writer.add(ManifestEntry.from_args(data_file=file))
-        return writer.to_manifest_file()
-
-    def _kept_manifests(self) -> list[ManifestFile]:
+    def _kept_manifests(self) -> tuple[list[ManifestFile], _Entries]:
+        """Return manifests that stay, and the entries of those that do not."""
         parent_id = self._parent_snapshot_id
         parent = None if parent_id is None else self._head.metadata.snapshot_by_id(parent_id)
         manifests = live_manifests(self._head, parent)
+        written: _Entries = defaultdict(list)
         if not self._removed_paths:
-            return list(manifests)
+            return list(manifests), written
         kept: list[ManifestFile] = []
-        found: set[str] = set()
+        gone: set[str] = set()
         for manifest, entries in entries_of(self._io, manifests):
-            gone = [file for entry in entries if self._is_removed(file := entry.data_file)]
-            found.update(file.file_path for file in gone)
-            self._deleted_data_files.update(gone)
-            kept.append(self._without(manifest, entries) if gone else manifest)
-        missing = sorted(self._removed_paths - found)
+            removed = [each for each in entries if self._is_removed(each)]
+            if not removed:
+                kept.append(manifest)
+                continue
+            files = [entry.data_file for entry in removed]
+            gone.update(file.file_path for file in files)
+            self._deleted_data_files.update(files)
+            kind = manifest.content, manifest.partition_spec_id
+            written[kind] += entries
+            if len(written[kind]) >= ENTRIES_AT_ONCE:
+                kept += self._write(kind, written.pop(kind))
+        missing = sorted(self._removed_paths - gone)
         if missing:
             raise ConflictError(
                 f"table {'.'.join(self._head.name())!r}: {len(missing)} files that this commit "
                 f"replaces are gone, such as {missing[0]!r}; another commit won, so plan again"
             )
-        return kept
+        return kept, written
 
-    def _is_removed(self, file: DataFile) -> bool:
-        return file.file_path in self._removed_paths
+    def _is_removed(self, entry: ManifestEntry) -> bool:
+        return entry.data_file.file_path in self._removed_paths
 
-    def _without(self, manifest: ManifestFile, entries: Sequence[ManifestEntry]) -> ManifestFile:
-        with self._writer(manifest.content, manifest.partition_spec_id) as writer:
-            for entry in entries:
-                if self._is_removed(entry.data_file):
-                    writer.delete(entry)
-                else:
-                    writer.existing(entry)
-        return writer.to_manifest_file()
+    def _write(self, kind: _Kind, entries: Sequence[ManifestEntry]) -> Iterator[ManifestFile]:
+        """Write entries in order; removed ones apart, so that nobody opens them for a live file."""
+        content, spec_id = kind
+        width = len(self.spec(spec_id).fields)
+        removed = [entry for entry in entries if self._is_removed(entry)]
+        live = [entry for entry in entries if not self._is_removed(entry)]
+        for run in (*cut_in_order(live, width), *cut_in_order(removed, width)):
+            with self._writer(content, spec_id) as writer:
+                for entry in run:
+                    if self._is_removed(entry):
+                        writer.delete(entry)
+                    elif entry.snapshot_id is None:
+                        writer.add(entry)
+                    else:
+                        writer.existing(entry)
+            yield writer.to_manifest_file()
 
-    def _merged(self, manifests: Sequence[ManifestFile]) -> list[ManifestFile]:
-        groups = group_for_merge(manifests, self._head.properties, written_by=self._snapshot_id)
-        return [group[0] if len(group) == 1 else self._merge(group) for group in groups]
-
-    def _merge(self, manifests: Sequence[ManifestFile]) -> ManifestFile:
-        first = manifests[0]
-        with self._writer(first.content, first.partition_spec_id) as writer:
-            for _, entries in entries_of(self._io, manifests):
-                for entry in entries:
-                    writer.existing(entry)
-        return writer.to_manifest_file()
+    def _merged(self, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
+        for group in group_for_merge(
+            manifests, self._head.properties, written_by=self._snapshot_id
+        ):
+            if len(group) == 1:
+                yield group[0]
+            else:
+                entries = [entry for _, found in entries_of(self._io, group) for entry in found]
+                yield from self._write((group[0].content, group[0].partition_spec_id), entries)
 
     def _writer(self, content: ManifestContent, spec_id: int) -> ManifestWriter:
         return DenseManifestWriter(

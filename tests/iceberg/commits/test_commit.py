@@ -127,8 +127,8 @@ class TestAppend:
         assert opened.base.current_snapshot() is None
         assert [(file.kind, file.partition, file.record_count) for file in files.change] == [
             (FileKind.INSERT, ("eu",), 1),
-            (FileKind.INSERT, ("us",), 1),
             (FileKind.CHANGE_DELETE, ("eu",), 1),
+            (FileKind.INSERT, ("us",), 1),
         ]
         assert {file.transaction_id for file in files.change} == {1}
 
