@@ -1,10 +1,11 @@
 """Dead rows of large files that are known before a read in this process begins.
 
-Strategy: whoever reads a table again meets the same files, and mostly the same deletes. The first
-read merges. The next one looks the deletes up in the key columns alone, which takes as long as to
-merge, and a bit for each row is remembered; those after it read no delete and no key of such files,
-and after a write only its deletes are looked up. A read that wants a part of the rows uses what is
-known, and looks up nothing.
+Strategy: whoever reads a table again meets the same files, and mostly the same deletes. A read of
+all rows looks the deletes up in the key columns alone, which takes as long as to merge, and a bit
+for each row is remembered; those after it read no delete and no key of such files, and after a
+write only its deletes are looked up. Files that are not on this machine, or are read through a
+cache, are merged by the first read, because each is opened once more to be looked into, and looked
+into by the second. A read that wants a part of the rows uses what is known, and looks up nothing.
 
 Rules:
     - Rows are the same without it; their order need not be.
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from arctic.columns.integers.row_set import RowSet
+from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.job.vectors.deletion_vectors import DeletionVectors
 from arctic.job.vectors.vector_work import VectorWork
@@ -81,7 +83,8 @@ class DeadBeforehand:
         bare = replace(request, schema=_NO_COLUMNS, row_filter=None, among=None)
         work = VectorWork(tasks=tuple(large), request=bare, io=io)
         is_whole = wants_all and request.row_filter is None and request.among is None
-        if is_whole and self._was_read(work):
+        is_near = is_local(io.location) and io.cache is None
+        if is_whole and (is_near or self._was_read(work)):
             found = self._vectors.dead_rows_here(work)
         else:
             found = self._vectors.known_rows(work)
