@@ -10,6 +10,7 @@ from arctic.errors import FormatError
 from arctic.table.filename import (
     ParsedName,
     format_name,
+    has_format_name,
     has_random_name,
     parse_base_name,
     parse_change_name,
@@ -74,6 +75,7 @@ def test_a_foreign_name_belongs_to_the_root(name: str) -> None:
     assert ParsedName(node=ROOT, kind=FileKind.BASE, transaction_id=0) == parse_base_name(name)
     assert ParsedName(node=ROOT, kind=FileKind.INSERT, transaction_id=0) == parse_change_name(name)
     assert parse_position_delete_name(name).node == ROOT
+    assert not has_format_name(f"s3://bucket/4-B-9-0-0-x/{name}")
 
 
 @pytest.mark.parametrize(

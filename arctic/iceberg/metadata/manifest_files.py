@@ -51,8 +51,7 @@ def manifests_of(io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         OSError: it cannot be read.
     """
     path = snapshot.manifest_list
-    with io.new_input(path).open() as stream:
-        content = bytes(stream.read())
+    content = _content(io, path)
     with decoding(f"manifest list {path!r}"):
         avro = AvroContent(path, content)
         belongs_to = avro.meta.get(_SNAPSHOT_ID)
@@ -65,17 +64,24 @@ def read_manifest(io: FileIO, manifest: ManifestFile) -> bytes:
     """Return the whole content of a manifest.
 
     Raises:
-        FormatError: it is not as long as its manifest list says.
+        FormatError: it is not as long as its manifest list says, or cannot have its name.
         OSError: it cannot be read.
     """
-    with io.new_input(manifest.manifest_path).open() as stream:
-        content = bytes(stream.read())
+    content = _content(io, manifest.manifest_path)
     if len(content) != manifest.manifest_length:
         raise FormatError(
             f"manifest {manifest.manifest_path!r}: it has {len(content)} bytes; expected "
             f"{manifest.manifest_length}, as its manifest list says"
         )
     return content
+
+
+def _content(io: FileIO, path: str) -> bytes:
+    try:
+        with io.new_input(path).open() as stream:
+            return bytes(stream.read())
+    except ValueError as error:  # of Arrow's too, which knows paths that no file can have
+        raise FormatError(f"file {path!r}: it cannot have this name: {error}") from error
 
 
 def manifest_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:

@@ -28,6 +28,7 @@ from arctic.job.read.engine_work import engine_work
 from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
+from arctic.job.rows_seen import note_rows, rows_seen
 from arctic.job.vectors.vector_work import VectorWork
 from arctic.mor.files.dictionary_sizes import dictionary_sizes
 from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
@@ -115,14 +116,18 @@ def plan_partial(
     """
     if asked.reference.metadata_table is not None or asked.store != "merged":
         return None
+    least_rows = LEAST_ROWS * parallelism
+    seen_rows = rows_seen(asked.reference)
+    if seen_rows is not None and seen_rows < least_rows:
+        return None
     opened = asked.reference.open()
     used = [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
     columns = tuple(dict.fromkeys(used))
     known = {*columns, *(test.column for test in tests_of(filter_for(opened.table)))}
     seen = pa.schema([wanted.relation.field(name) for name in sorted(known)])
     check_types(project(opened.arrow_schema, seen.names, table_name=opened.table.name), seen)
-    least_rows = LEAST_ROWS * parallelism
-    if not _made_here(opened, wanted) or _stored_rows(opened, least_rows) < least_rows:
+    stored_rows = note_rows(asked.reference, opened)
+    if not _made_here(opened, wanted) or (stored_rows is not None and stored_rows < least_rows):
         return None
     scan = begin_engine_scan(
         asked,
@@ -209,16 +214,6 @@ def _sum_type(of_column: pa.DataType) -> pa.DataType:
     if pt.is_decimal(of_column):
         return of_column
     return pa.float64() if pt.is_floating(of_column) else pa.int64()
-
-
-def _stored_rows(opened: OpenTable, unknown: int) -> int:
-    """Return how many the newest state has, as far as its stores tell at once."""
-    told = 0
-    for store in (opened.base, opened.change):
-        newest = None if store is None else store.current_snapshot()
-        if newest is not None and newest.summary is not None:
-            told += int(newest.summary.get("total-records") or unknown)
-    return told
 
 
 def _is_merged(scan: EngineScan) -> bool:

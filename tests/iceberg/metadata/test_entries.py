@@ -263,6 +263,20 @@ class TestRefusals:
         with pytest.raises(FormatError, match="9 is not a valid DataFileContent"):
             decode_manifest(rewritten(content, _entry(content=9)), manifest)
 
+    @pytest.mark.parametrize("damaged", ["m\0.avro", "file:/\0/m"])
+    def test_a_manifest_with_a_name_that_no_file_can_have(
+        self, tmp_path: Path, damaged: str
+    ) -> None:
+        """As a list without a checksum may give it."""
+        opened = make(tmp_path, partition_by=())
+        overwrite(opened, [row(1)])
+        (manifest,) = manifests(opened.base)
+        manifest[0] = damaged
+
+        assert manifest.manifest_path == damaged
+        with pytest.raises(FormatError, match="it cannot have this name"):
+            list(listed_files(opened.base.io, [manifest]))
+
     def test_a_manifest_that_is_gone(self, tmp_path: Path) -> None:
         """The environment failed, not the format."""
         opened = make(tmp_path, partition_by=())
