@@ -43,6 +43,7 @@ LEFT_OUT = {
     "test_a_frame_that_is_kept_finds_the_dead_rows_of_its_time": JVM,
     "test_large_files_are_read_beside_a_merge_of_small_ones": JVM,
     "test_only_new_deletes_are_looked_up": JVM,
+    "test_dead_rows_are_asked_for_once": JVM,
     "test_a_stream_without_a_mode_upserts": STREAMS,
     "test_a_stream_makes_a_table_without_a_key_where_it_is_told": STREAMS,
     "test_a_stream_keeps_what_its_rows_lack": STREAMS,
