@@ -27,7 +27,7 @@ def note_rows(reference: TableReference, opened: OpenTable) -> int | None:
     Returns:
         None: a writer's summary does not say it.
     """
-    rows = _stored_rows(opened)
+    rows = opened.summed("total-records")
     if rows is None:
         _SEEN.drop(_key(reference))
     else:
@@ -42,19 +42,6 @@ def rows_seen(reference: TableReference) -> int | None:
 
 def _key(reference: TableReference) -> _Key:
     return reference.identifier, frozenset(reference.options.items())
-
-
-def _stored_rows(opened: OpenTable) -> int | None:
-    total = 0
-    for store in (opened.base, opened.change):
-        newest = None if store is None else store.current_snapshot()
-        if newest is None:
-            continue
-        told = None if newest.summary is None else newest.summary.get("total-records")
-        if told is None:
-            return None
-        total += int(told)
-    return total
 
 
 _SEEN: LastUsed[_Key, int] = LastUsed()

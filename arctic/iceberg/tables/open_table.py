@@ -117,11 +117,25 @@ class OpenTable:
         """Partition values and paths; pickles."""
         return Partitioner.of(self.table)
 
+    def summed(self, what: str) -> int | None:
+        """Return a number in the newest summaries of both stores; None: one does not say it."""
+        told = [summary_number(each, what) for each in (self.base, self.change) if each is not None]
+        return None if None in told else sum(number or 0 for number in told)
+
     def _access(self) -> TableIO:
         if not isinstance(self.base.catalog, RestCatalog):
             return TableIO.of(self.base)
         stores = (self.base,) if self.change is None else (self.base, self.change)
         return with_vended_keys(self.config, stores, self.opened_ms)
+
+
+def summary_number(store: Table, what: str) -> int | None:
+    """Return a number in the summary of a store's snapshot; other engines may not say it."""
+    snapshot = store.metadata.current_snapshot()
+    if snapshot is None:
+        return 0
+    told = None if snapshot.summary is None else snapshot.summary[what]
+    return int(told) if told is not None and told.isdecimal() else None
 
 
 def open_table(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -15,7 +14,7 @@ from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
-from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
+from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen, summary_number
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite
@@ -151,36 +150,21 @@ def few_rows(opened: OpenTable, options: WriteOptions) -> int:
     """
     if opened.change is None:
         return 0
-    size_bytes = _known("total-files-size", opened.base, opened.change)
+    size_bytes = opened.summed("total-files-size")
     if size_bytes is None or size_bytes > options.target_file_bytes:
         return 0
-    rows = _known("total-records", opened.base, opened.change)
+    rows = opened.summed("total-records")
     is_tiny = size_bytes <= _tiny_bytes(opened) and rows is not None and rows <= TINY_ROWS
     if options.grows and is_tiny:
         return BASE_ROWS
     is_far = not is_local(opened.io.location)
-    is_crumbled = (_told(opened.change, "total-data-files") or 0) >= _MANY_FILES
+    is_crumbled = (summary_number(opened.change, "total-data-files") or 0) >= _MANY_FILES
     return FEW_ROWS if is_far or is_crumbled else 0
 
 
 def _tiny_bytes(opened: OpenTable) -> int:
     """Return up to what size it costs more to open the files of a table than to read them."""
     return opt.OPEN_FILE_COST.value({}, opened.table.properties)
-
-
-def _known(what: str, *stores: Any) -> int | None:
-    """Return the sum of a number in the summaries of some stores; None: one does not say it."""
-    told = [_told(store, what) for store in stores]
-    return None if None in told else sum(number or 0 for number in told)
-
-
-def _told(store: Any, what: str) -> int | None:
-    """Return a number in the summary of a store's snapshot; other engines may not say it."""
-    snapshot = store.metadata.current_snapshot()
-    if snapshot is None:
-        return 0
-    told = None if snapshot.summary is None else snapshot.summary[what]
-    return int(told) if told is not None and told.isdecimal() else None
 
 
 def planned_rows(
