@@ -69,8 +69,7 @@ class ScanJob:
         """
         threads = 1 if self.settings is None else self.settings.division.parallelism
         try:
-            reader, groups = self._told_beforehand(wants_all=wants_all)
-            readings = [partial(reader.read, group) for group in groups]
+            readings = [partial(self._read, group, wants_all=wants_all) for group in self.groups]
             yield from read_ahead(readings, min(threads, MAX_THREADS))
         except StorageError as error:
             expired = self.why_gone(error)
@@ -82,13 +81,13 @@ class ScanJob:
         """Read every group into memory."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
 
-    def _told_beforehand(self, *, wants_all: bool) -> tuple[GroupReader, tuple[Any, ...]]:
+    def _read(self, group: Any, *, wants_all: bool) -> Iterator[pa.RecordBatch]:
         reader = self.reader
-        if not isinstance(reader, MergeReader):
-            return reader, self.groups
-        with telling_of_expiry():
-            known = DEAD_BEFOREHAND.of(self.groups, reader.request, reader.io, wants_all=wants_all)
-        return replace(reader, dead=known.dead), known.groups
+        if isinstance(reader, MergeReader):
+            with telling_of_expiry():
+                known = DEAD_BEFOREHAND.of(group, reader.request, reader.io, wants_all=wants_all)
+            reader, group = replace(reader, dead=known.dead), known.group
+        yield from reader.read(group)
 
 
 def table_schema(asked: AskedRead) -> pa.Schema:

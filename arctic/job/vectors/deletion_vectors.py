@@ -103,7 +103,8 @@ class DeletionVectors:
             comes_back = work.comes_back or any(known)
             work = replace(work, request=replace(work.request, keeps_keys=comes_back))
         else:
-            tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
+            at_a_time = runner.parallelism
+            tasks = _balanced(missing, at_a_time * TASKS_PER_CORE if at_a_time > 1 else 1)
         pieces = [replace(work, tasks=piece) for piece in _pieces(tasks)]
         answers = runner.run(
             look_up,

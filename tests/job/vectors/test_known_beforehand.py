@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.columns.integers.row_set import RowSet
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.read_task import MergeReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
-from arctic.job.vectors import known_beforehand
-from arctic.job.vectors.known_beforehand import (
-    DEAD_BEFOREHAND,
-    LEAST_ROWS,
-    DeadBeforehand,
-    KnownBeforehand,
-)
+from arctic.job.vectors import deletion_vectors, known_beforehand
+from arctic.job.vectors.known_beforehand import DEAD_BEFOREHAND, LEAST_ROWS, DeadBeforehand
+from arctic.scan.task import NodeTaskGroup
 
 NAME = "db.t"
 SCHEMA = pa.schema(
@@ -69,10 +66,20 @@ def values(table: pa.Table) -> dict[int, int]:
     return dict(zip(ids, table.column("value").to_pylist(), strict=True))
 
 
-def told(before: DeadBeforehand, job: ScanJob, *, wants_all: bool = True) -> KnownBeforehand:
+class Told(NamedTuple):
+    """What is left to read of all groups of a job."""
+
+    groups: tuple[NodeTaskGroup, ...]
+    dead: dict[str, RowSet]
+
+
+def told(before: DeadBeforehand, job: ScanJob, *, wants_all: bool = True) -> Told:
     """Return what is left to read of a job."""
     assert isinstance(job.reader, MergeReader)
-    return before.of(job.groups, job.reader.request, job.reader.io, wants_all=wants_all)
+    request, io = job.reader.request, job.reader.io
+    known = [before.of(group, request, io, wants_all=wants_all) for group in job.groups]
+    dead = {path: rows for each in known for path, rows in each.dead.items()}
+    return Told(tuple([each.group for each in known]), dead)
 
 
 def read_by(before: DeadBeforehand, job: ScanJob) -> dict[int, int]:
@@ -84,7 +91,7 @@ def read_by(before: DeadBeforehand, job: ScanJob) -> dict[int, int]:
     return values(pa.Table.from_batches(batches, schema=job.schema))
 
 
-def deletes(job: ScanJob | KnownBeforehand) -> set[str]:
+def deletes(job: ScanJob | Told) -> set[str]:
     """Return the paths of all change deletes that are read."""
     return {
         delete.path
@@ -124,6 +131,19 @@ def test_reads_of_this_process_go_by_what_it_found_out(tmp_path: Path) -> None:
     assert told(DEAD_BEFOREHAND, lake.job(), wants_all=False).dead
     assert sum(lake.read().values()) == 10
     assert set(lake.read(filter="value = 1")) == set(range(10))
+
+
+def test_tables_of_any_size_are_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than is looked up beside tasks, too: who reads all of it merges no less at a time."""
+    lake = Lake(tmp_path)
+    monkeypatch.setattr(deletion_vectors, "FEW_ROWS", 10)
+    lake.write(range(100), 0)
+    lake.write(range(50), 1)
+    job, before = lake.job(columns=["id", "value"]), DeadBeforehand(least_rows=1)
+    assert not deletes(told(before, job))
+    assert read_by(before, job) == lake.read()
 
 
 def test_files_that_are_far_are_looked_into_by_the_second_read(
