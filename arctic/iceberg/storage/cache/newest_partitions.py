@@ -2,6 +2,8 @@
 
 Rules:
     - A partition that tells no time is kept: the bound of bytes holds for it too.
+    - The moment is taken in whole hours at the finest, so that what two reads of one hour ask of
+      files is the same, and what the first has found out of them serves the second.
 """
 
 from __future__ import annotations
@@ -52,12 +54,13 @@ class NewestPartitions:
 
 def _least(transform: str, column_type: str, since_ms: int) -> Value:
     moment = datetime.fromtimestamp(since_ms / 1000, tz=timezone.utc)
+    hours = since_ms // _HOUR_MS
     months = (moment.year - 1970) * 12 + moment.month - 1
     by_transform = {
         "year": moment.year - 1970,
         "month": months,
         "day": since_ms // _DAY_MS,
-        "hour": since_ms // _HOUR_MS,
+        "hour": hours,
     }
     if transform in by_transform:
         return by_transform[transform]
@@ -65,8 +68,8 @@ def _least(transform: str, column_type: str, since_ms: int) -> Value:
         return None
     by_type: dict[str, int | str] = {
         "date": since_ms // _DAY_MS,
-        "timestamp": since_ms * 1000,
-        "timestamptz": since_ms * 1000,
+        "timestamp": hours * _HOUR_MS * 1000,
+        "timestamptz": hours * _HOUR_MS * 1000,
         # As ISO 8601 writes a day, alone or before an hour.
         "string": moment.strftime("%Y-%m-%d"),
     }

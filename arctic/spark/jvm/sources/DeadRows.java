@@ -1,5 +1,6 @@
 package arctic.spark;
 
+import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
@@ -25,7 +26,8 @@ public final class DeadRows {
   /** What asks for them: shares, one after the other. */
   final List shares;
   private final Function planner;
-  final SparkContext context;
+  /** They are held for longer than it may be there: see KnownDeadRows. */
+  private final WeakReference context;
   private final long bytes;
   /** Broadcasts of bytes; part of the plan of a query, and filled before it has tasks. */
   final AtomicReferenceArray pieces;
@@ -35,7 +37,7 @@ public final class DeadRows {
     this.counts = counts;
     this.shares = shares;
     this.planner = planner;
-    this.context = context;
+    this.context = new WeakReference(context);
     long bytes = 0;
     for (int i = 0; i < counts.size(); i++) {
       bytes += bytes(i);
@@ -94,8 +96,13 @@ public final class DeadRows {
   private void send(long filled, byte[] piece) {
     if (filled <= bytes) {
       pieces.set((int) ((filled - 1) / PIECE_BYTES),
-          context.broadcast(piece, ClassTag$.MODULE$.apply(byte[].class)));
+          context().broadcast(piece, ClassTag$.MODULE$.apply(byte[].class)));
     }
+  }
+
+  /** Returns what they are broadcast by; null: it has stopped, and nobody knows it any more. */
+  SparkContext context() {
+    return (SparkContext) context.get();
   }
 
   /** Returns what they take while somebody refers to them, and the texts that ask for them. */

@@ -23,7 +23,7 @@ final class KnownDeadRows {
   /** Returns what is to be found yet where nobody has, or too long ago. */
   static synchronized DeadRows of(List counts, List shares, Function planner, SparkContext context) {
     DeadRows known = (DeadRows) KNOWN.get(shares);
-    return known != null && known.context == context ? known
+    return known != null && known.context() == context ? known
         : new DeadRows(counts, shares, planner, context);
   }
 
@@ -36,7 +36,7 @@ final class KnownDeadRows {
     for (Iterator each = KNOWN.values().iterator(); each.hasNext();) {
       DeadRows oldest = (DeadRows) each.next();
       // What was broadcast by a context that has stopped is gone.
-      if (bytes > MOST_BYTES || oldest.context != found.context) {
+      if (bytes > MOST_BYTES || oldest.context() != found.context()) {
         bytes -= oldest.takenBytes();
         each.remove();
       }

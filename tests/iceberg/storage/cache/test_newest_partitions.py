@@ -67,3 +67,16 @@ def test_what_tells_no_time_makes_nothing_old(transform: str) -> None:
     """The bound of bytes holds all the same."""
     assert NewestPartitions.of(table("long", transform), 0) is None
     assert NewestPartitions.of(described("long", ()), 0) is None
+
+
+@pytest.mark.parametrize("column_type", ["timestamp", "timestamptz", "date", "string"])
+@pytest.mark.parametrize("transform", ["identity", "day", "hour"])
+def test_partitions_are_new_in_the_same_way_for_an_hour(column_type: str, transform: str) -> None:
+    """By it what a read has found out is looked up by the next."""
+    began = int(SINCE.timestamp() * 1000)
+    of_hour = [
+        NewestPartitions.of(table(column_type, transform), began + later)
+        for later in (0, 1, 3_599_999)
+    ]
+
+    assert of_hour == of_hour[:1] * 3
