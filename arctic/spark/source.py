@@ -121,7 +121,8 @@ def plan_batch(
         return plan_change_reader(AskedChanges.of(given), requested, question)
     from arctic.spark.read.reader import plan_reader  # noqa: PLC0415 - likewise
 
-    return plan_reader(AskedRead.of(given), requested, question)
+    query = None if question is None else question.query
+    return plan_reader(AskedRead.of(given, query=query), requested, question)
 
 
 def relevant_options(options: Mapping[str, str], *scopes: Scope) -> dict[str, str]:

@@ -13,7 +13,6 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.plan_rows import merged_input, planned_without_pauses
 from arctic.job.read.read_columns import check_types
-from arctic.job.rows_seen import note_rows
 from arctic.scan.aggregate import Aggregate, AggregateKind, aggregate_plan
 from arctic.table.files import Value
 from arctic.table.snapshot import TableSnapshot
@@ -51,8 +50,7 @@ def known_aggregates(
     """
     if asked.reference.metadata_table is not None:
         return None
-    opened = asked.reference.open()
-    note_rows(asked.reference, opened)
+    opened = asked.opened()
     check_types(pa.schema([opened.arrow_schema.field(name) for name in relation.names]), relation)
     by_name = {column.name: column for column in opened.table.columns}
     aggregates = [

@@ -17,6 +17,7 @@ from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.past_state import PastState
 from arctic.job.reference import TableReference, parse_reference
+from arctic.job.tables_of_queries import TABLES_OF_QUERIES
 from arctic.options import Scope
 from arctic.scan.task import ScanOptions
 
@@ -91,10 +92,16 @@ class AskedRead:
     state: PastState
     given: Mapping[str, str] = field(repr=False)
     """All that the call gave, for what a property of the table may say as well."""
+    query: str | None = None
+    """Of an engine, which asks more of the table in its name; None: nobody asks again."""
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> AskedRead:
+    def of(cls, options: Mapping[str, str], *, query: str | None = None) -> AskedRead:
         """Read ``path``, catalog and read options.
+
+        Args:
+            options: what the call gave.
+            query: as the field of that name.
 
         Raises:
             InvalidInputError: an unknown option, a bad value, or no table.
@@ -107,7 +114,16 @@ class AskedRead:
             store=opt.STORE.value(options),
             state=PastState.of(options),
             given=options,
+            query=query,
         )
+
+    def opened(self) -> OpenTable:
+        """Return the table as the query has opened it before, else as it is now.
+
+        Raises:
+            ArcticError: as ``open_table``.
+        """
+        return TABLES_OF_QUERIES.opened(self.query, self.reference)
 
     def settings(self, opened: OpenTable, *, parallelism: int | None = None) -> ReadSettings:
         """Return the settings in force for a table; raises as ``ReadSettings.of``."""

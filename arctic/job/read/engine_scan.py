@@ -26,7 +26,6 @@ from arctic.job.read.engine_share import (
 )
 from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
-from arctic.job.rows_seen import note_rows
 from arctic.scan.key_groups import PossibleGroups, group_numbers, in_groups, possible_groups
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
@@ -81,8 +80,7 @@ def begin_engine_scan(
     Raises:
         ArcticError: as ``begin_scan``.
     """
-    opened = asked.reference.open()
-    note_rows(asked.reference, opened)
+    opened = asked.opened()
     row_filter, share = None, _NO_SHARE
     if engine is not None and asked.reference.metadata_table is None:
         row_filter = filter_for(opened.table)

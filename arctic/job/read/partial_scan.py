@@ -28,7 +28,7 @@ from arctic.job.read.engine_work import engine_work
 from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
-from arctic.job.rows_seen import note_rows, rows_seen
+from arctic.job.rows_seen import rows_seen
 from arctic.job.vectors.vector_work import VectorWork
 from arctic.mor.files.dictionary_sizes import dictionary_sizes
 from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
@@ -120,13 +120,13 @@ def plan_partial(
     seen_rows = rows_seen(asked.reference)
     if seen_rows is not None and seen_rows < least_rows:
         return None
-    opened = asked.reference.open()
+    opened = asked.opened()
     used = [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
     columns = tuple(dict.fromkeys(used))
     known = {*columns, *(test.column for test in tests_of(filter_for(opened.table)))}
     seen = pa.schema([wanted.relation.field(name) for name in sorted(known)])
     check_types(project(opened.arrow_schema, seen.names, table_name=opened.table.name), seen)
-    stored_rows = note_rows(asked.reference, opened)
+    stored_rows = rows_seen(asked.reference)
     if not _made_here(opened, wanted) or (stored_rows is not None and stored_rows < least_rows):
         return None
     scan = begin_engine_scan(

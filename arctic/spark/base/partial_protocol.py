@@ -35,8 +35,10 @@ class PartialQuestion:
     """Whether sums of floating-point numbers are wanted, in whatever order they are made."""
     parallelism: int
     """Cores that Spark has for the query."""
+    query: str | None
+    """As in ``ScanQuestion``."""
     pin: str | None
-    """What another scan of the same query was told; None: this one is the first."""
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

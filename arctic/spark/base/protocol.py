@@ -71,6 +71,8 @@ class ScanQuestion:
     """What Spark filters by; all of them must hold."""
     parallelism: int
     """Cores that Spark has for the query."""
+    query: str | None
+    """Its name, the same in all that is asked while it is planned; None: it has none."""
     pin: str | None
     """What another scan of the same query was told; None: this one is the first."""
     spark_reads: bool
@@ -154,8 +156,10 @@ class AggregatesQuestion:
     aggregates: Sequence[Sequence[str]]
     """For each of them its kind, then its column unless it counts rows:
     ``[["count(*)"], ["max", "id"]]``."""
-    pin: str | None
+    query: str | None
     """As in ``ScanQuestion``."""
+    pin: str | None
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

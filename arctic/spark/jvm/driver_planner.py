@@ -173,7 +173,7 @@ def _aggregated(asked: AggregatesQuestion) -> AggregatesAnswer | None:
     if asks_for_changes(given):
         return None
     answer = known_aggregates(
-        AskedRead.of(given),
+        AskedRead.of(given, query=asked.query),
         asked.aggregates,
         relation=arrow_schema(StructType.fromJson(dict(asked.schema))),
         snapshot=pinned_snapshot(asked.pin),

@@ -88,7 +88,7 @@ def _planned(asked: PartialQuestion, yields: StructType) -> PartialScan | None:
         relation=arrow_schema(StructType.fromJson(dict(asked.schema))),
     )
     return plan_partial(
-        AskedRead.of(given),
+        AskedRead.of(given, query=asked.query),
         wanted,
         filter_for=lambda table: exact_filter(asked.hints, table) if asked.hints else None,
         snapshot=pinned_snapshot(asked.pin),

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.spark
 QUESTION = ScanQuestion(
     hints=[],
     parallelism=2,
+    query=None,
     pin=None,
     spark_reads=False,
     takes_vectors=False,

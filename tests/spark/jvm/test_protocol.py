@@ -61,6 +61,7 @@ COLUMNS = StructType([StructField("id", LongType())])
 SCAN = ScanQuestion(
     hints=[[">", {"column": "id"}, {"value": 5}]],
     parallelism=8,
+    query="3f2a",
     pin="cGlu",
     spark_reads=True,
     takes_vectors=False,
@@ -71,6 +72,7 @@ SCAN = ScanQuestion(
 FIRST_SCAN = ScanQuestion(
     hints=[],
     parallelism=1,
+    query=None,
     pin=None,
     spark_reads=False,
     takes_vectors=True,
@@ -86,6 +88,7 @@ QUESTIONS: dict[str, Question] = {
         options={"path": "db.t"},
         schema=COLUMNS.jsonValue(),
         aggregates=[["count(*)"], ["max", "id"]],
+        query="3f2a",
         pin=None,
     ),
     "partial": PartialQuestion(
@@ -98,6 +101,7 @@ QUESTIONS: dict[str, Question] = {
         hints=SCAN.hints,
         floats=True,
         parallelism=8,
+        query="3f2a",
         pin=None,
     ),
     "begin": BeginQuestion(plan=["cGxhbg=="]),
@@ -213,15 +217,14 @@ def test_java_writes_the_questions_of_the_golden_file(java: Java) -> None:
     table = java.value({"path": "db.t"})
     told = java.value([["count(*)"], ["sum", "id"]])
     names, hints = java.value(["id"]), java.value(SCAN.hints)
-    partial = java.call(
-        "partial", table, columns, columns, names, told, names, hints, True, 8, None, owner=OF_PARTS
-    )
+    columns_of_it = (table, columns, columns, names, told, names, hints)
+    partial = java.call("partial", *columns_of_it, True, 8, "3f2a", None, owner=OF_PARTS)
     asked = {
         "place": java.call("place", java.value({"path": "db.t", "snapshot-id": "5"})),
         "plan": java.call("plan", table, columns, java.scan(SCAN)),
         "plan of the first scan": java.call("plan", java.value({}), columns, java.scan(FIRST_SCAN)),
         "aggregates": java.call(
-            "aggregates", table, columns, java.value([["count(*)"], ["max", "id"]]), None
+            "aggregates", table, columns, java.value([["count(*)"], ["max", "id"]]), "3f2a", None
         ),
         "partial": partial,
         "begin": java.call("begin", java.value(["cGxhbg=="]), owner=OF_PARTS),

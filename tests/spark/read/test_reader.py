@@ -49,6 +49,7 @@ class Asked:
         question = ScanQuestion(
             hints=hints,
             parallelism=3,
+            query=None,
             pin=pin,
             spark_reads=clean,
             takes_vectors=False,

@@ -124,7 +124,7 @@ public final class ArcticTable extends PythonTable implements TakesFilters {
     // A limit ends each task of a plan; one that is in groups is asked for no others.
     boolean takesGroups = groups == null && wanted.limit == null && KeyGroupsAsked.areWanted();
     Map question = Protocol.scan(wanted.hints, SparkContext.getOrCreate().defaultParallelism(),
-        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, takesGroups,
+        pins.nameOfThisQuery(), (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, takesGroups,
         wanted.limit, groups == null ? null : groups.told());
     Protocol.ScanAnswer told;
     PythonDataSourceReadInfo info;

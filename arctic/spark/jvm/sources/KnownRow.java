@@ -53,7 +53,8 @@ public final class KnownRow implements LocalScan {
     Map pinned = pins.ofThisQuery();
     Map table = Pins.table(options);
     Map answer = Protocol.asked(planner, Protocol.aggregates(
-        options.asCaseSensitiveMap(), relation, named, (String) pinned.get(table)));
+        options.asCaseSensitiveMap(), relation, named, pins.nameOfThisQuery(),
+        (String) pinned.get(table)));
     if (answer == null) {
       return null;
     }

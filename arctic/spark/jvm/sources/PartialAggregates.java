@@ -78,7 +78,8 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     Map table = Pins.table(options);
     Map question = PartialProtocol.partial(options.asCaseSensitiveMap(), relation, asked.yields,
         asked.keys, asked.functions, averaged, hints, floats,
-        SparkContext.getOrCreate().defaultParallelism(), (String) pinned.get(table));
+        SparkContext.getOrCreate().defaultParallelism(), pins.nameOfThisQuery(),
+        (String) pinned.get(table));
     Map answer = Protocol.asked(planner, question);
     if (answer == null) {
       return null;

@@ -11,9 +11,10 @@ import org.apache.spark.sql.types.StructType;
 public final class PartialProtocol {
   private PartialProtocol() {}
 
-  /** Returns the question whether tasks make aggregates; the pin may be null. */
+  /** Returns the question whether tasks make aggregates; query and pin may be null. */
   public static Map partial(Map options, StructType relation, StructType yields, List keys,
-      List aggregates, List averaged, List hints, boolean floats, int parallelism, String pin) {
+      List aggregates, List averaged, List hints, boolean floats, int parallelism, String query,
+      String pin) {
     Map question = new LinkedHashMap();
     question.put("ask", "partial");
     question.put("options", options);
@@ -25,6 +26,7 @@ public final class PartialProtocol {
     question.put("hints", hints);
     question.put("floats", Boolean.valueOf(floats));
     question.put("parallelism", Integer.valueOf(parallelism));
+    question.put("query", query);
     question.put("pin", pin);
     return question;
   }

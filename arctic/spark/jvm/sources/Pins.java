@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.classic.Dataset;
@@ -18,6 +19,7 @@ public final class Pins {
   private static final String[] PAST = new String[] {"version", "versionasof", "as-of-timestamp",
       "snapshot-id", "start-snapshot-id", "end-snapshot-id", "end-timestamp"};
   private final Map queries = new WeakHashMap();
+  private final Map names = new WeakHashMap();
 
   /** Returns the pins of the query that is planned now, by table. */
   public synchronized Map ofThisQuery() {
@@ -31,6 +33,20 @@ public final class Pins {
       queries.put(query.get(), pinned);
     }
     return pinned;
+  }
+
+  /** Returns by what Python knows the query that is planned now; null: it is none. */
+  public synchronized String nameOfThisQuery() {
+    scala.Option query = QueryPlanningTracker.get();
+    if (query.isEmpty()) {
+      return null;
+    }
+    String name = (String) names.get(query.get());
+    if (name == null) {
+      name = UUID.randomUUID().toString();
+      names.put(query.get(), name);
+    }
+    return name;
   }
 
   /**

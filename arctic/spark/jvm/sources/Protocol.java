@@ -47,12 +47,13 @@ public final class Protocol {
     return question;
   }
 
-  /** Returns what a scan knows of its query; the pin, the limit and the groups may be null. */
-  public static Map scan(List hints, int parallelism, String pin, boolean sparkReads,
-      boolean takesVectors, boolean takesGroups, Integer limit, List groups) {
+  /** Returns what a scan knows of its query; query, pin, limit and groups may be null. */
+  public static Map scan(List hints, int parallelism, String query, String pin,
+      boolean sparkReads, boolean takesVectors, boolean takesGroups, Integer limit, List groups) {
     Map scan = new LinkedHashMap();
     scan.put("hints", hints);
     scan.put("parallelism", Integer.valueOf(parallelism));
+    scan.put("query", query);
     scan.put("pin", pin);
     scan.put("spark_reads", Boolean.valueOf(sparkReads));
     scan.put("takes_vectors", Boolean.valueOf(takesVectors));
@@ -80,12 +81,14 @@ public final class Protocol {
     return Collections.singletonMap("binary", Base64.getEncoder().encodeToString(value));
   }
 
-  /** Returns the question for aggregates over all rows of a relation; the pin may be null. */
-  public static Map aggregates(Map options, StructType relation, List aggregates, String pin) {
+  /** Returns the question for aggregates over all rows of a relation; query and pin may be null. */
+  public static Map aggregates(Map options, StructType relation, List aggregates, String query,
+      String pin) {
     Map question = question("aggregates");
     question.put("options", options);
     question.put("schema", fields(relation.json()));
     question.put("aggregates", aggregates);
+    question.put("query", query);
     question.put("pin", pin);
     return question;
   }
