@@ -10,8 +10,9 @@ what a user calls.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from arctic.late_import import imported
 
 if TYPE_CHECKING:
     from arctic.api.adopting import adopt, release, repair
@@ -197,7 +198,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'arctic' has no attribute {name!r}")
     home = _HOME_OF.get(name, "arctic.errors")
-    value = getattr(import_module(home), name)
+    value = getattr(imported(home), name)
     globals()[name] = value
     return value
 

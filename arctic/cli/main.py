@@ -14,42 +14,7 @@ from typing import NoReturn
 
 import click
 
-from arctic.cli.cdc import cdc
-from arctic.cli.change import rename, set_properties, unset_properties
-from arctic.cli.engines import package, spark_conf
-from arctic.cli.look import explain, history, show, tables
-from arctic.cli.serving import serve
-from arctic.cli.ui import ui
-from arctic.cli.upkeep import (
-    clean_orphans,
-    expire,
-    optimize,
-    retire_writer,
-    status,
-    watermarks,
-)
-from arctic.cli.verbs.adopt import adopt, release, repair
-from arctic.cli.verbs.complete import ready, windows
-from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
-from arctic.cli.verbs.edit import delete, update
-from arctic.cli.verbs.evolve import evolve
-from arctic.cli.verbs.past import (
-    branches,
-    clone,
-    create_branch,
-    create_tag,
-    drop_branch,
-    drop_tag,
-    fast_forward,
-    restore,
-    rollback_to_snapshot,
-    rollback_to_timestamp,
-    set_current_version,
-    tag,
-    versions,
-)
-from arctic.cli.verbs.publish import publish, unpublish
-from arctic.cli.verbs.view_commands import materialize, refresh, views
+from arctic.cli.late_commands import LateCommands
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -91,28 +56,11 @@ def _fail(code: int, message: str, error: BaseException) -> NoReturn:
     sys.exit(code)
 
 
-@click.group()
+@click.group(cls=LateCommands)
 @click.version_option(package_name="arctic-lakehouse")
 def commands() -> None:
     """Look at Arctic tables: a keyed streaming lakehouse table format on Iceberg."""
 
-
-for _command in (
-    *(tables, show, explain, history),
-    *(delete, update),
-    *(versions, tag, create_tag, drop_tag, restore, clone),
-    *(branches, create_branch, drop_branch, fast_forward),
-    *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
-    *(set_properties, unset_properties, rename, evolve),
-    *(status, optimize, expire, clean_orphans, serve),
-    ui,
-    *(watermarks, retire_writer, ready, windows),
-    *(consumers, drop_consumer),
-    *(materialize, refresh, views),
-    *(publish, unpublish, adopt, release, repair),
-    *(cdc, package, spark_conf),
-):
-    commands.add_command(_command)
 
 if __name__ == "__main__":
     main()

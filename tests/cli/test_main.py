@@ -9,11 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.cli import cdc, change, engines, look, serving, ui, upkeep
+from arctic.cli.late_commands import HOMES
+from arctic.cli.main import commands as entry
 from arctic.cli.main import main
+from arctic.cli.verbs import (
+    adopt,
+    complete,
+    consumer_commands,
+    edit,
+    evolve,
+    past,
+    publish,
+    view_commands,
+)
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("price", pa.decimal128(8, 2))])
@@ -378,6 +392,45 @@ def test_help_is_no_failure(run: Command, arguments: tuple[str, ...]) -> None:
     assert outcome.code == 0
     for name in ("tables", "show", "explain", "history", "expire", "cdc"):
         assert f"  {name} " in outcome.out
+
+
+def test_every_module_of_commands_is_listed() -> None:
+    """Or its commands could not be found."""
+    modules = (cdc, change, engines, look, serving, ui, upkeep)
+    verbs = (adopt, complete, consumer_commands, edit, evolve, past, publish, view_commands)
+    defined = {
+        each.name
+        for module in (*modules, *verbs)
+        for each in vars(module).values()
+        if isinstance(each, click.Command)
+    }
+
+    assert set(HOMES) == {module.__name__ for module in (*modules, *verbs)}
+    listed = {name for commands in HOMES.values() for name in commands}
+    assert listed <= defined
+
+
+def test_the_list_says_of_each_command_what_its_own_help_says() -> None:
+    """So it can be printed without them; each one is where it is looked for."""
+    said = {name: text for commands in HOMES.values() for name, text in commands.items()}
+    context = click.Context(entry)
+    found = {name: entry.get_command(context, name) for name in entry.list_commands(context)}
+
+    assert found.keys() == said.keys()
+    for name, command in found.items():
+        assert command is not None
+        assert said[name] == (None if command.hidden else command.get_short_help_str(limit=1_000))
+    assert entry.get_command(context, "shwo") is None
+
+
+def test_help_is_printed_without_what_carries_commands_out() -> None:
+    """All of that together takes seconds to import."""
+    code = "import sys; from arctic.cli.main import main\ntry: main(['--help'])\n"
+    code += "except SystemExit: print(sorted({'pyarrow', 'pyiceberg', 'pyspark'} & {*sys.modules}))"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("module", ["arctic.cli.main", "arctic.cli"])
