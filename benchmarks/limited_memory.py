@@ -65,9 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(failed))
 
 
-def rows_of(numbers: range) -> Iterator[pa.RecordBatch]:
-    """Yield rows of keys in order; a note is long, and like others."""
-    for start in range(0, len(numbers), BATCH_ROWS):
+def rows_of(*parts: range) -> Iterator[pa.RecordBatch]:
+    """Yield rows of keys, each part in order; a note is long, and like others."""
+    starts = ((numbers, start) for numbers in parts for start in range(0, len(numbers), BATCH_ROWS))
+    for numbers, start in starts:
         part = numbers[start : start + BATCH_ROWS]
         ids = np.arange(part.start, part.stop, part.step)
         beginnings = pa.array(ids % 500).cast(pa.string())
@@ -77,15 +78,15 @@ def rows_of(numbers: range) -> Iterator[pa.RecordBatch]:
 
 def _load(rows: int, warehouse: str) -> None:
     arctic.create_table(TABLE, SCHEMA, primary_key=["id"], warehouse=warehouse)
-    _write(range(rows), "append", warehouse)
+    _write([range(rows)], "append", warehouse)
 
 
 def _upsert(rows: int, warehouse: str) -> None:
-    _write(range(0, rows, CHANGED_SHARE), "upsert", warehouse)
+    _write([range(0, rows, CHANGED_SHARE)], "upsert", warehouse)
 
 
 def _delete(rows: int, warehouse: str) -> None:
-    _write(range(1, rows, CHANGED_SHARE), "delete", warehouse)
+    _write([range(1, rows, CHANGED_SHARE)], "delete", warehouse)
 
 
 def _read(rows: int, warehouse: str) -> None:
@@ -102,6 +103,12 @@ def _read(rows: int, warehouse: str) -> None:
         raise AssertionError(f"count and sum {(count, amount)}, expected {expected}")
 
 
+def _overwrite(rows: int, warehouse: str) -> None:
+    """Replace all rows by the same ones, in an order that is not that of their keys."""
+    others = [range(first, rows, CHANGED_SHARE) for first in range(3, CHANGED_SHARE, 2)]
+    _write((*others, range(0, rows, 2)), "overwrite", warehouse)
+
+
 def _optimize(_: int, warehouse: str) -> None:
     arctic.optimize(TABLE, type="full", warehouse=warehouse)
 
@@ -113,11 +120,13 @@ VERBS: dict[str, Callable[[int, str], None]] = {
     "read": _read,
     "optimize": _optimize,
     "read-optimized": _read,
+    "overwrite": _overwrite,
+    "read-overwritten": _read,
 }
 
 
-def _write(numbers: range, mode: str, warehouse: str) -> None:
-    rows = pa.RecordBatchReader.from_batches(SCHEMA, rows_of(numbers))
+def _write(parts: Sequence[range], mode: str, warehouse: str) -> None:
+    rows = pa.RecordBatchReader.from_batches(SCHEMA, rows_of(*parts))
     arctic.write(TABLE, rows, mode=mode, warehouse=warehouse)
 
 

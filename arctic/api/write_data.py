@@ -54,23 +54,30 @@ _NOTHING_WRITTEN = WriteReport(
 
 def write_data(data: Any, options: Mapping[str, str]) -> WriteReport:
     """Write rows in one snapshot."""
-    rows = batches_of(data)
+    rows, in_memory = batches_of(data), isinstance(data, pa.Table | pa.RecordBatch)
     mode = options.get(opt.WRITE_MODE.name, "").strip().lower()
     if mode not in NEW_ONLY_MODES:
-        return _write(rows, AskedWrite.of(options))
+        return _write(rows, AskedWrite.of(options), in_memory=in_memory)
     given = {name: text for name, text in options.items() if name != opt.WRITE_MODE.name}
     asked = AskedWrite.of(given)
     with taken_back_on_failure():
         settled = create_for_write(asked, rows.schema, mode=mode)
-        return _NOTHING_WRITTEN if settled is None else _write(rows, asked.with_mode(settled))
+        if settled is None:
+            return _NOTHING_WRITTEN
+        return _write(rows, asked.with_mode(settled), in_memory=in_memory)
 
 
-def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
+def _write(rows: pa.RecordBatchReader, asked: AskedWrite, *, in_memory: bool) -> WriteReport:
     started = time.monotonic()
     with taken_back_on_failure():
         job = begin_write(asked, rows.schema)
         result = write_task(
-            work_here(job), rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
+            work_here(job),
+            rows,
+            partition_id=0,
+            task_id=0,
+            threads=opt.default_parallelism(),
+            in_memory=in_memory,
         )
         commit = commit_write(job, [result])
     report = WriteReport(

@@ -6,8 +6,14 @@ Rules:
       overlap and a reader can tell from their bounds which deletes concern which. Where the table
       has sort columns they are sorted by these instead, unless the input comes sorted by key.
 
-Memory: a chunk of rows, if the table has no key or the input comes sorted. Else the task's share
-of the input, and once more where it comes in no order; and what ``files`` holds.
+Strategy: of input in no order, what there is room for is held. More than that waits on local disk
+in sorted runs, which are merged by ranges of keys when all of it is there.
+
+Memory: what ``files`` holds. With it a chunk of rows, if the table has no key or the input comes
+sorted. Else half of ``buffer_bytes`` of rows, their copy included, then what ``key_runs`` says of
+the merge. With sort columns, partitions that do not follow from the key, or a key of floating-point
+numbers, or of rows that are in memory anyway, it is the task's share of the input, and once more
+where it comes in no order.
 
 The caller guarantees that all rows of a key come to one task.
 """
@@ -21,13 +27,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.types as pt
 
 from arctic.columns.event_order import check_order
 from arctic.columns.row_order import ascending
 from arctic.columns.zorder import Curve
 from arctic.errors import InvalidInputError
-from arctic.table.files import FileKind
+from arctic.table.files import FileKind, Partition
 from arctic.table.merge_engine import MergeEngine
+from arctic.tree.node import TreeNode
 from arctic.writing.conform.conform import Conform
 from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import (
@@ -42,10 +50,15 @@ from arctic.writing.route import (
     hash_keys,
 )
 from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
+from arctic.writing.rows.key_runs import KeyRuns
 from arctic.writing.rows.last_by_key import last_by_key
 from arctic.writing.rows.sorted_stream import SortedStream
 from arctic.writing.target import TaskId, TaskResult, WriteTarget
 from arctic.writing.write_request import WriteRequest
+
+_BESIDE = 8
+"""Of places that rows wait for, so many are written side by side, so that threads have something to
+do. With all of them, thousands of partitions would each have a file open, and little in it."""
 
 
 class BaseWriter:
@@ -65,12 +78,19 @@ class BaseWriter:
             transaction_id=request.transaction_id,
         )
         self._is_begun = False
+        self._sorts = bool(target.key) and not request.sorted_input
+        key_types = [target.schema.field(name).type for name in target.key]
+        spills = target.options.spills and not target.options.sort_by and not target.keys_move
+        spills = spills and not any(pt.is_floating(each) for each in key_types)
         self._buffer = RowBuffer(
             target.options,
-            everything=bool(target.key) and not request.sorted_input,
+            everything=self._sorts,
             joins=False,
             exact_columns={*target.key, *target.partition_sources},
+            is_bounded=spills or not self._sorts,
         )
+        self._runs: KeyRuns | None = None
+        self._place_numbers: dict[tuple[Partition, TreeNode], int] = {}
         self._stream = SortedStream(
             key=target.key, event_order=request.event_order, table_name=target.table.name
         )
@@ -92,7 +112,9 @@ class BaseWriter:
             check_order(rows, self._request.event_order, describe_row=describe_row)
             self._conform.check_required(rows, None)
             self._buffer.add(rows, None)
-            if self._buffer.is_full:
+            if self._buffer.is_full and self._sorts:
+                self._spill(self._buffer.drain().rows, rows.schema)
+            elif self._buffer.is_full:
                 self._write_chunk(self._buffer.drain().rows, is_last=False)
 
     def close(self) -> TaskResult:
@@ -103,8 +125,11 @@ class BaseWriter:
             InvalidInputError: a key in several rows, which the table would merge.
             InternalError: rows that were announced as sorted are not.
         """
-        rows = self._buffer.drain().rows if self._buffer.row_count else None
-        self._write_chunk(rows, is_last=True)
+        if self._runs is not None:
+            self._write_runs(self._runs)
+        else:
+            rows = self._buffer.drain().rows if self._buffer.row_count else None
+            self._write_chunk(rows, is_last=True)
         if self._request.engine is not MergeEngine.LAST_ROW and self._inserts < self._rows_in:
             raise InvalidInputError(
                 f"overwrite of table {self._target.table.name!r}: {self._rows_in:,} rows have "
@@ -122,7 +147,37 @@ class BaseWriter:
 
     def abort(self) -> None:
         """Give up, and remove what was written."""
+        if self._runs is not None:
+            self._runs.close()
         self._files.abort()
+
+    def _spill(self, rows: pa.Table, schema: pa.Schema) -> None:
+        if self._runs is None:
+            events = self._request.event_order
+            self._runs = KeyRuns(self._target.key, schema, events=events)
+            self._target = base_deepened(self._target, rows.num_rows, is_all=False)
+        self._runs.add(rows, self._blocks(rows))
+
+    def _blocks(self, rows: pa.Table) -> npt.NDArray[np.int32]:
+        """Return a number for each row, the same for those that are written side by side."""
+        blocks = np.zeros(rows.num_rows, np.int32)
+        options = self._target.options
+        is_few = options.base_mask < _BESIDE and not options.trees and not options.deep_masks
+        if is_few and not self._target.table.partition_fields:
+            return blocks
+        for group in group_rows(self._places(rows)):
+            place = (group.partition, group.node)
+            number = self._place_numbers.setdefault(place, len(self._place_numbers))
+            blocks[group.rows] = number // _BESIDE
+        return blocks
+
+    def _write_runs(self, runs: KeyRuns) -> None:
+        if self._buffer.row_count:
+            rows = self._buffer.drain().rows
+            runs.add(rows, self._blocks(rows))
+        for rows, numbers in runs.ranges():
+            self._write_rows(rows, self._places(rows), numbers)
+        runs.close()
 
     def _write_chunk(self, rows: pa.Table | None, *, is_last: bool) -> None:
         if rows is not None and not self._is_begun:
@@ -136,7 +191,7 @@ class BaseWriter:
                 places = self._places(rows)
                 self._stream.check_ascending(rows, self._domains(places))
                 self._write_rows(rows, places)
-        elif rows is not None and self._target.key:
+        elif rows is not None and self._sorts:
             self._write_everything(rows)
         elif rows is not None:
             self._write_rows(rows, self._places(rows))
@@ -177,11 +232,17 @@ class BaseWriter:
             places = replace(places, partitions=anywhere)
         return [((group.partition, group.node), group.rows) for group in group_rows(places)]
 
-    def _write_rows(self, rows: pa.Table, places: Places) -> None:
+    def _write_rows(
+        self, rows: pa.Table, places: Places, numbers: np.ndarray | None = None
+    ) -> None:
+        """Write rows that others may follow: those with some numbers, in their order; None: all."""
         payload = rows.select(self._target.schema.names)
         if self._target.options.sort_by and not self._target.key:
             # Nobody relies on their order: those of a chunk can lie as optimizing would lay them.
             numbers = sorted_rows(rows, None, self._target.options.sort_by)
+        count = rows.num_rows
+        if numbers is not None:
+            count = len(numbers)
             in_order = group_rows(places.take(numbers))
             groups = [replace(group, rows=numbers[group.rows]) for group in in_order]
         else:
@@ -189,9 +250,9 @@ class BaseWriter:
         self._files.add_made(
             [self._destination(group) for group in groups],
             [partial(take_rows, payload, group.rows) for group in groups],
-            rows=rows.num_rows,
+            rows=count,
         )
-        self._inserts += rows.num_rows
+        self._inserts += count
 
     def _destination(self, group: Group) -> Destination:
         return Destination(partition=group.partition, node=group.node, kind=FileKind.BASE)

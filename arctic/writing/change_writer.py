@@ -70,11 +70,13 @@ class ChangeWriter:
             target, request=request, conform=conform, order=order, locates=locate is not None
         )
         chunks = 1 if kept is None else _LOOKUP_CHUNKS
+        everything = unordered or replays or (target.keys_move and not appends)
         self._buffer = RowBuffer(
             replace(target.options, chunk_rows=target.options.chunk_rows * chunks),
-            everything=unordered or replays or (target.keys_move and not appends),
+            everything=everything,
             joins=True,
             exact_columns={*target.key, *target.partition_sources},
+            is_bounded=not everything,
         )
         self._chunks: AppendedChunks | EventChunks
         if appends:

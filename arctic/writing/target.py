@@ -128,6 +128,9 @@ class WriteOptions:
     chunk_rows: int = CHUNK_ROWS
     threads: int = 1
     """Threads that encode files beside one another."""
+    spills: bool = True
+    """Whether rows that there is no room for wait on local disk where a file needs all of them; not
+    where they are in memory anyway."""
 
     @classmethod
     def of(cls, options: Mapping[str, str], table: TableDescription) -> WriteOptions:

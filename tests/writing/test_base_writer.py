@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -16,8 +17,18 @@ from arctic.errors import InternalError, InvalidInputError
 from arctic.table.filename import parse_base_name
 from arctic.table.files import FileKind
 from arctic.tree.key_hash import hash_key
+from arctic.writing.write_request import WriteMode, WriteRequest
 from tests.factories.tables import field
-from tests.writing.local_table import SCHEMA, Row, base_rows, batch, make_target, read, write
+from tests.writing.local_table import (
+    SCHEMA,
+    Row,
+    base_rows,
+    batch,
+    begin,
+    make_target,
+    read,
+    write,
+)
 
 ORDERED = pa.schema([*(column.with_nullable(True) for column in SCHEMA), ("seq", pa.int64())])
 
@@ -47,6 +58,7 @@ def as_batches(rows: list[Row], random: Random) -> list[pa.RecordBatch]:
     ordered=st.booleans(),
     mask=st.sampled_from([0, 3]),
     chunk_rows=st.integers(1, 4),
+    buffer_bytes=st.sampled_from([1, 300, 2**28]),
     random=st.randoms(use_true_random=False),
 )
 def test_the_last_row_of_each_key_is_kept_once(
@@ -56,9 +68,10 @@ def test_the_last_row_of_each_key_is_kept_once(
     ordered: bool,
     mask: int,
     chunk_rows: int,
+    buffer_bytes: int,
     random: Random,
 ) -> None:
-    """Sorted or not, over any chunks, also where the rows of a key name different partitions."""
+    """Sorted or not, held or not, also where the rows of a key name different partitions."""
     rows: list[Row] = [
         {"id": key, "region": region, "amount": number, "note": None, "seq": number}
         for number, (key, region) in enumerate(drawn)
@@ -70,7 +83,11 @@ def test_the_last_row_of_each_key_is_kept_once(
         random.shuffle(rows)
     with tempfile.TemporaryDirectory() as folder:
         target = make_target(
-            Path(folder), partition_by=partition_by, base_mask=mask, chunk_rows=chunk_rows
+            Path(folder),
+            partition_by=partition_by,
+            base_mask=mask,
+            chunk_rows=chunk_rows,
+            buffer_bytes=buffer_bytes,
         )
         request: dict[str, Any] = {"ordering_column": "seq"} if ordered else {}
         result = write(
@@ -95,6 +112,88 @@ def test_the_last_row_of_each_key_is_kept_once(
             assert parse_base_name(file.path).transaction_id == 9
             if partition_by:
                 assert {(row["region"],) for row in found} == {file.partition}
+
+
+@pytest.mark.parametrize("regions", [2, 300])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_rows_beyond_the_room_make_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, regions: int, in_order: bool
+) -> None:
+    """One for each place, however many there are, with the rows that it has when all are held."""
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spilled))
+    keys = np.arange(3_000)
+    if not in_order:
+        # A third of the keys come again, later.
+        keys = np.random.default_rng(1).permutation(np.concatenate([keys, keys[::3]]))
+    rows: list[Row] = [
+        {"id": key, "region": f"{key % regions:03}", "amount": number, "note": "x" * 20}
+        for number, key in enumerate(keys.tolist())
+    ]
+    batches = [batch(rows[start : start + 250]) for start in range(0, len(rows), 250)]
+    files: dict[str, Any] = {}
+    for name, buffer_bytes in (("held", 2**28), ("merged", 2**16)):
+        target = make_target(
+            tmp_path / name,
+            key=("id", "region"),
+            partition_by=["region"],
+            base_mask=1,
+            buffer_bytes=buffer_bytes,
+        )
+        result = write(target, batches, mode="overwrite")
+        places: dict[Any, list[Row]] = {}
+        for file in result.files:
+            places.setdefault((file.partition, file.node), []).extend(read(file))
+        files[name] = places
+        # Those that are written while one range of keys ends may have two, if there are many.
+        assert len(result.files) <= len(places) + (8 if len(places) > 256 else 0)
+        assert (result.rows_in, result.inserts) == (len(rows), 3_000)
+
+    assert files["merged"] == files["held"]
+    assert list(spilled.iterdir()) == []
+
+
+def test_what_waits_on_disk_goes_with_the_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write that is given up leaves neither runs nor files."""
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spilled))
+    rows = batch(rows_of(3, 1, 2))
+    writer = begin(
+        make_target(tmp_path / "table", buffer_bytes=1),
+        rows.schema,
+        WriteRequest(mode=WriteMode.OVERWRITE),
+    )
+    writer.write(rows)
+    assert list(spilled.rglob("*.arrow"))
+
+    writer.abort()
+
+    assert list(spilled.iterdir()) == []
+    assert not list((tmp_path / "table").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_rows_wait_on_disk_only_where_that_finds_equal_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, floats: bool
+) -> None:
+    """To a sort the keys 0.0 and -0.0 are equal: these are held, and both stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kind = pa.float64() if floats else pa.int64()
+    schema = pa.schema([field("x", kind, 1, nullable=False)])
+    target = make_target(tmp_path / "t", schema=schema, key=("x",), base_mask=0, buffer_bytes=1)
+    writer = begin(target, schema, WriteRequest(mode=WriteMode.OVERWRITE))
+    for values in ([0, 1], [-0.0 if floats else 2, 1]):
+        writer.write(pa.record_batch([pa.array(values, kind)], schema=schema))
+    waits = bool(list(tmp_path.rglob("*.arrow")))
+
+    found = [repr(row["x"]) for row in base_rows(writer.close())]
+
+    assert waits == (not floats)
+    assert sorted(found) == (["-0.0", "0.0", "1.0"] if floats else ["0", "1", "2"])
 
 
 def test_keys_are_sorted_column_by_column(tmp_path: Path) -> None:

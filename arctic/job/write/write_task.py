@@ -44,6 +44,7 @@ def write_task(
     partition_id: int,
     task_id: int,
     threads: int | None = None,
+    in_memory: bool = False,
 ) -> TaskResult:
     """Write the rows of one task to files that nobody refers to yet.
 
@@ -53,6 +54,7 @@ def write_task(
         partition_id: number of the task in the write; unique, and orders its rows.
         task_id: number of the attempt.
         threads: instead of those that the work says. The files are the same for any number.
+        in_memory: whether the rows stay in memory in any case, whoever refers to them.
 
     Raises:
         InvalidInputError: a null key or another row that cannot be written, naming it.
@@ -65,7 +67,7 @@ def write_task(
     if work.is_done:
         rows_in = sum(batch.num_rows for batch in batches)
         return TaskResult(task=task, files=(), rows_in=rows_in, inserts=0, deletes=0)
-    options = replace(work.target.options, threads=threads or work.threads)
+    options = replace(work.target.options, threads=threads or work.threads, spills=not in_memory)
     target = replace(work.target, options=options)
     writer = open_writer(
         target, task, request=work.request, conform=work.conform, locate=work.locate

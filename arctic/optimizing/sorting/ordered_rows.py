@@ -27,11 +27,11 @@ import pyarrow as pa
 from arctic.columns.row_order import RowKey, greatest_row, least_row, sort_rows
 from arctic.machine_memory import task_share_bytes
 from arctic.mor.task_reader import LoadedTask
-from arctic.optimizing.sorting.runs import Run, merge_runs
 from arctic.optimizing.sorting.sort_buffer import SortBuffer
 from arctic.optimizing.sorting.sort_key import SortKey, sort_key
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
+from arctic.writing.rows.runs import Run, merge_runs
 
 MAX_FILE_RUNS = 8
 """More files than this that overlap one another are not worth a row group of memory each."""

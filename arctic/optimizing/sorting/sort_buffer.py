@@ -1,26 +1,20 @@
 """Rows in no order become sorted runs; those that do not fit in memory wait on local disk.
 
-Memory: ``buffer_bytes`` of Arrow data, of which half is the copy that sorting makes; later two
-chunks of each run, which are a thirtieth of what waits on disk.
+Memory: ``buffer_bytes`` of Arrow data, of which half is the copy that sorting makes; later what
+``spilled_runs`` says.
 
 Must not know: tables, what the rows are.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
 from arctic.columns.row_order import sort_rows
-from arctic.errors import StorageError
-from arctic.optimizing.sorting.runs import Run
-
-_CHUNK_ROWS = 65_536
-_CHUNKS_OF_A_RUN = 64
-"""At least so many, if it has the rows: with wide rows chunks of any number would be all of it."""
+from arctic.writing.rows.runs import Run
+from arctic.writing.rows.spilled_runs import CHUNK_ROWS, SpilledRuns
 
 
 class SortBuffer:
@@ -31,15 +25,14 @@ class SortBuffer:
         self._room_bytes = max(1, buffer_bytes // 2)
         self._held: list[pa.Table] = []
         self._held_bytes = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._files: list[Path] = []
+        self._spilled: SpilledRuns | None = None
 
     def __enter__(self) -> SortBuffer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        if self._spilled is not None:
+            self._spilled.close()
 
     def add(self, rows: pa.Table) -> None:
         """Take rows.
@@ -55,8 +48,12 @@ class SortBuffer:
         self._held_bytes += rows.nbytes
 
     def runs(self) -> list[Run]:
-        """Return everything that was taken as sorted runs; nothing may be added afterwards."""
-        runs = [Run(_chunks_of(path), self._columns, is_sorted=True) for path in self._files]
+        """Return everything that was taken as sorted runs; nothing may be added afterwards.
+
+        Raises:
+            StorageError: local disk does not take the end of a run.
+        """
+        runs = [] if self._spilled is None else self._spilled.runs()
         if self._held:
             runs.append(Run(_slices(self._drain()), self._columns, is_sorted=True))
         return runs
@@ -68,28 +65,11 @@ class SortBuffer:
 
     def _spill(self) -> None:
         rows = self._drain()
-        try:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="arctic-sort-")
-            path = Path(self._folder.name) / f"{len(self._files)}.arrow"
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_file(str(path), rows.schema, options=options) as file:
-                chunk_rows = min(_CHUNK_ROWS, -(-rows.num_rows // _CHUNKS_OF_A_RUN))
-                file.write_table(rows, max_chunksize=chunk_rows)
-        except OSError as error:
-            raise StorageError(
-                f"rows that are being sorted do not fit on local disk: {error}; free some, or "
-                "point TMPDIR elsewhere"
-            ) from error
-        self._files.append(path)
+        if self._spilled is None:
+            self._spilled = SpilledRuns(self._columns, rows.schema)
+        self._spilled.add(rows)
 
 
 def _slices(rows: pa.Table) -> Iterator[pa.Table]:
-    for start in range(0, rows.num_rows, _CHUNK_ROWS):
-        yield rows.slice(start, _CHUNK_ROWS)
-
-
-def _chunks_of(path: Path) -> Iterator[pa.Table]:
-    with pa.ipc.open_file(str(path)) as file:
-        for number in range(file.num_record_batches):
-            yield pa.Table.from_batches([file.get_batch(number)])
+    for start in range(0, rows.num_rows, CHUNK_ROWS):
+        yield rows.slice(start, CHUNK_ROWS)

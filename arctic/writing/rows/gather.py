@@ -37,7 +37,7 @@ class Gathered:
 
 
 class RowBuffer:
-    """Gathers batches up to a chunk, or everything."""
+    """Gathers batches up to a chunk, or everything that there is, or is room for."""
 
     def __init__(
         self,
@@ -46,10 +46,20 @@ class RowBuffer:
         everything: bool,
         joins: bool,
         exact_columns: Collection[str],
+        is_bounded: bool = True,
     ) -> None:
+        """Take the settings.
+
+        Args:
+            options: those of the write.
+            everything: whether more rows than those of a chunk are gathered.
+            joins: whether chunks are made one piece.
+            exact_columns: those whose type stays as it is.
+            is_bounded: whether there is room for so many bytes only.
+        """
         self._max_rows = options.chunk_rows
-        # A chunk is copied once while it is worked on; a quarter leaves room for both.
-        self._max_bytes = max(1, options.buffer_bytes // 4)
+        # Rows are copied once while they are worked on; a quarter leaves room for both.
+        self._max_bytes = max(1, options.buffer_bytes // 4) if is_bounded else None
         self._everything = everything
         # Rows that are taken in any order are found faster in one piece than in many batches.
         self._joins = joins and not everything
@@ -63,9 +73,9 @@ class RowBuffer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the rows make a chunk; never, when everything is gathered."""
-        enough = self.row_count >= self._max_rows or self._bytes >= self._max_bytes
-        return enough and not self._everything
+        """Whether the rows make a chunk, or there is no more room for everything."""
+        is_chunk = self.row_count >= self._max_rows and not self._everything
+        return is_chunk or (self._max_bytes is not None and self._bytes >= self._max_bytes)
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield a batch in parts that are no longer than a chunk; nothing for an empty one."""

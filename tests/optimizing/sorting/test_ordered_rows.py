@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from arctic.columns.row_order import RowKey, greatest_row, least_row, not_after, sort_rows
 from arctic.errors import StorageError
-from arctic.optimizing.sorting.runs import Run, merge_runs
 from arctic.optimizing.sorting.sort_buffer import SortBuffer
+from arctic.writing.rows.runs import Run, merge_runs
 
 UTC = timezone.utc
 VALUES: dict[pa.DataType, Sequence[Any]] = {
@@ -183,7 +183,8 @@ def test_a_buffer_of_one_byte_spills_and_sorts_all_the_same(table: pa.Table, siz
     with SortBuffer(names, buffer_bytes=1) as buffer:
         for batch in table.to_batches(max_chunksize=size):
             buffer.add(pa.Table.from_batches([batch]))
-        folder = buffer._folder
+        spilled = buffer._spilled
+        folder = None if spilled is None else spilled._folder
         ranges = [sort_rows(rows, names) for rows in merge_runs(buffer.runs())]
         assert (folder is not None) == (table.num_rows > size)
     out = pa.concat_tables(ranges)
@@ -200,7 +201,7 @@ def test_what_fits_touches_no_disk() -> None:
         buffer.add(pa.table({"id": [2, 1]}))
         buffer.add(pa.table({"id": pa.array([], pa.int64())}))
 
-        assert buffer._folder is None
+        assert buffer._spilled is None
         (rows,) = merge_runs(buffer.runs())
     assert rows["id"].to_pylist() == [1, 2]
 
