@@ -1,9 +1,10 @@
 """How little filters open, without Spark: ``make bench-skipping``.
 
-The same rows in a table as it is by default, in one that is sorted by a column, and in one with a
-Z-order of two columns and bloom filters of a third; all after a full. For filters of the key, of
-either column and of the third: the files that are opened, the row groups of which anything is read,
-and the time. And what it costs: bytes, and the processor time of writing and of the full.
+The same rows in a table as it is by default, in one that is sorted by a column, and in two with a
+Z-order or on a Hilbert curve of two columns and bloom filters of a third; all after a full. For
+filters of the key, of either column and of the third: the files that are opened, the row groups of
+which anything is read, and the time. And what it costs: bytes, and the processor time of writing
+and of the full.
 
 Beside it plain Iceberg tables of these rows, as ``rewrite_data_files`` of Spark sorts them, by the
 column and by the Z-order, in files of the same size, planned and read by PyIceberg.
@@ -37,6 +38,7 @@ _LAYOUTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "sorted by amount": {"sort_by": ["amount"]},
     "zorder, index": {"sort_by": ["zorder(amount, placed)"], "index": ["email"]},
+    "hilbert, index": {"sort_by": ["hilbert(amount, placed)"], "index": ["email"]},
 }
 _SORT_ORDERS = ("amount", "zorder(amount, placed)")
 """Of the plain Iceberg tables."""

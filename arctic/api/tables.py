@@ -50,7 +50,7 @@ def create_table(
             others come, the most significant first; see ``docs/ordering.md``. Empty: the row that
             is written last wins.
         sort_by: what rows are sorted by in base files, the most significant first, such as
-            ``["day", "zorder(lat, lon)"]``; the columns of a ``zorder`` count alike. Filters by
+            ``["day", "hilbert(lat, lon)"]``; the columns of a ``hilbert`` count alike. Filters by
             them skip files and parts of files; see ``docs/skipping.md``.
         index: columns of which files have bloom filters, for filters by single values.
         properties: table properties, see ``docs/options.md``.

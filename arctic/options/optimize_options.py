@@ -9,9 +9,9 @@ from arctic.options.option_values import (
     optional,
     positive_int,
     ratio,
-    sort_terms,
     truth,
 )
+from arctic.options.sort_terms import sort_terms
 
 _OPTIMIZE_TABLE = frozenset({Scope.OPTIMIZE, Scope.TABLE})
 
@@ -112,8 +112,9 @@ SORT_COLUMNS = Option(
     parse=optional(sort_terms),
     default=None,
     scopes=_OPTIMIZE_TABLE,
-    doc="What the rows of a node are sorted by in base files: columns, or zorder(a, b) for two to "
-    "four that count alike; without it files are only kept apart by key range.",
+    doc="What the rows of a node are sorted by in base files: columns, or hilbert(a, b) or "
+    "zorder(a, b) for two to four that count alike; without it files are only kept apart by key "
+    "range.",
 )
 SORT_BUFFER_BYTES: Option[int | None] = Option(
     name="self-optimizing.sort-buffer-bytes",

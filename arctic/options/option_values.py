@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import TypeVar
 
@@ -200,29 +200,6 @@ def partition_fields(text: str) -> tuple[str, ...]:
     if not parts:
         raise ValueError("expected partition fields such as 'day(ts), bucket(16, id)'")
     return parts
-
-
-def sort_terms(text: str) -> tuple[tuple[str, ...], ...]:
-    """Read what rows are sorted by: a column, or several that count alike.
-
-    >>> sort_terms("region, zorder(lat, lon)")
-    (('region',), ('lat', 'lon'))
-    """
-    terms = []
-    for part in partition_fields(text):
-        match = re.fullmatch(r"zorder\s*\((.*)\)", part, re.IGNORECASE)
-        terms.append((part,) if match is None else column_names(match.group(1)))
-        if not 2 <= len(terms[-1]) <= 4 if match else "," in part:
-            raise ValueError("expected columns, or two to four of them as zorder(lat, lon)")
-    columns = [name for term in terms for name in term]
-    if len(set(columns)) != len(columns):
-        raise ValueError("expected each column once, as in 'day, zorder(lat, lon)'")
-    return tuple(terms)
-
-
-def sort_text(terms: Iterable[Sequence[str]]) -> str:
-    """Return the text that ``sort_terms`` reads."""
-    return ",".join(f"zorder({','.join(term)})" if len(term) > 1 else term[0] for term in terms)
 
 
 def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:

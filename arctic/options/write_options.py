@@ -12,9 +12,9 @@ from arctic.options.option_values import (
     optional,
     partition_fields,
     positive_int,
-    sort_terms,
     truth,
 )
+from arctic.options.sort_terms import sort_terms
 
 _WRITE = frozenset({Scope.WRITE})
 _WRITE_TABLE = frozenset({Scope.WRITE, Scope.TABLE})
@@ -63,7 +63,7 @@ SORT_BY = Option(
     default=None,
     scopes=_WRITE,
     aliases=("sort-by",),
-    doc="What rows are sorted by in a table that the write creates, as 'day, zorder(lat, lon)'.",
+    doc="What rows are sorted by in a table that the write creates, as 'day, hilbert(lat, lon)'.",
 )
 INDEX = Option(
     name="index",

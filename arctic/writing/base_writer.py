@@ -29,10 +29,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
+from arctic.columns.curves import Curve
 from arctic.columns.event_order import check_order
 from arctic.columns.row_order import ascending
-from arctic.columns.zorder import Curve
 from arctic.errors import InvalidInputError
+from arctic.options.sort_terms import SortTerm
 from arctic.table.files import FileKind, Partition
 from arctic.table.merge_engine import MergeEngine
 from arctic.tree.node import TreeNode
@@ -259,14 +260,14 @@ class BaseWriter:
 
 
 def sorted_rows(
-    rows: pa.Table, numbers: npt.NDArray[np.int64] | None, terms: Sequence[tuple[str, ...]]
+    rows: pa.Table, numbers: npt.NDArray[np.int64] | None, terms: Sequence[SortTerm]
 ) -> npt.NDArray[np.int64]:
     """Return the numbers of rows in order; rows that are equal stay as they come.
 
     Args:
         rows: with all sort columns.
         numbers: those that are wanted; None: all.
-        terms: columns, most significant first, or several that count alike.
+        terms: most significant first.
     """
     names = [name for term in terms for name in term]
     wanted = rows.select(names)
@@ -274,7 +275,8 @@ def sorted_rows(
     columns = []
     for term in terms:
         values = [wanted.column(name) for name in term]
-        columns.append(values[0] if len(term) == 1 else Curve.of(values).values(values))
+        curve = None if term.curve is None else Curve.of(values, kind=term.curve)
+        columns.append(values[0] if curve is None else curve.values(values))
     keyed = pa.table(columns, names=[str(place) for place in range(len(columns))])
     order = np.asarray(ascending(keyed, keyed.column_names).to_numpy()).astype(np.int64)
     return order if numbers is None else numbers[order]

@@ -19,6 +19,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
 from arctic.options.indexed_columns import indexed_columns, sought_columns
+from arctic.options.sort_terms import SortTerm
 from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
@@ -113,9 +114,9 @@ class WriteOptions:
     """By partition path, where the table remembers another tree than the least: ``read_tree``."""
     tree_mask: int = 0
     """No file goes deeper for the sake of a tree; see ``route.deepened``."""
-    sort_by: tuple[tuple[str, ...], ...] = ()
+    sort_by: tuple[SortTerm, ...] = ()
     """What rows of base files are sorted by where a task holds them anyway: as the table's
-    optimizing does. Several columns in one place count alike."""
+    optimizing does."""
     indexed: Mapping[str, float] = field(default_factory=dict)
     """Column with a bloom filter -> the share of values that are not there and pass."""
     sought: tuple[str, ...] = ()
@@ -255,7 +256,7 @@ def _level(level: int | None, codec: str) -> int | None:
     return level
 
 
-def _sort_terms(table: TableDescription) -> tuple[tuple[str, ...], ...]:
+def _sort_terms(table: TableDescription) -> tuple[SortTerm, ...]:
     """Return what rows can be sorted by; where another engine named no such column, not by it.
 
     Optimizing refuses what it cannot sort by. A write need not: rows may lie in any order.

@@ -53,7 +53,7 @@ optimize_options = st.fixed_dictionaries(
         "self-optimizing.max-task-size-bytes": st.sampled_from(["1", "1500"]),
         "self-optimizing.sort-buffer-bytes": st.sampled_from(["1", "200"]),
         "self-optimizing.sort-columns": st.sampled_from(
-            ["amount", "note,amount", "region,id", "zorder(amount, note)"]
+            ["amount", "note,amount", "region,id", "zorder(amount, note)", "hilbert(amount, id)"]
         ),
         "self-optimizing.full.rewrite-all-files": st.just("false"),
         "self-optimizing.major.trigger.duplicate-ratio": st.sampled_from(["0.01", "0.5", "1"]),

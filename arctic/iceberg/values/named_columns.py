@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from arctic.errors import InvalidInputError
@@ -25,7 +26,7 @@ from arctic.options import (
     SORT_COLUMNS,
     Option,
 )
-from arctic.options.option_values import sort_text
+from arctic.options.sort_terms import sort_text
 
 _OPTIONS: tuple[Option[Any], ...] = (
     AGGREGATE_FUNCTIONS,
@@ -176,7 +177,8 @@ def _renamed_text(option: Option[Any], text: str, wanted: tuple[str, ...]) -> st
     if option is not SORT_COLUMNS:
         return ",".join(wanted)
     names = iter(wanted)
-    return sort_text([[next(names) for _ in term] for term in option.parse(text)])
+    terms = option.parse(text)
+    return sort_text(replace(term, columns=tuple(next(names) for _ in term)) for term in terms)
 
 
 def _columns(option: Option[Any], text: str) -> tuple[str, ...]:

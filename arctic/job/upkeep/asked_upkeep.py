@@ -12,6 +12,7 @@ from arctic.job.read.asked_read import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.options import Scope
+from arctic.options.sort_terms import SortTerm
 from arctic.writing.target import WriteOptions
 
 _MINUTE_MS = 60_000
@@ -47,7 +48,7 @@ class AskedOptimize:
         """Return how the new files are written."""
         return WriteOptions.of(self.given, opened.table)
 
-    def sort_columns(self, opened: OpenTable) -> tuple[tuple[str, ...], ...]:
+    def sort_columns(self, opened: OpenTable) -> tuple[SortTerm, ...]:
         """Return what rows are to be sorted by, unchecked; empty: by nothing."""
         return opt.SORT_COLUMNS.value(self.given, opened.table.properties) or ()
 

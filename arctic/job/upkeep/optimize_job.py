@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 from arctic import options as opt
 from arctic.errors import (
     ArcticError,
@@ -50,7 +48,7 @@ from arctic.optimizing.report import (
 )
 from arctic.optimizing.settings import OptimizeType
 from arctic.optimizing.sorting.ordered_rows import RowOrder
-from arctic.options.option_values import sort_text
+from arctic.options.sort_terms import SortTerm, sort_text
 from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import PartitionRewrite, RewriteBase
 from arctic.table.files import Partition, WrittenFile
@@ -142,6 +140,7 @@ def _job(survey: Survey, asked: AskedOptimize, *, tasks: int) -> OptimizeJob:
         target=write_target(opened, asked.write_options(opened)),
         order=RowOrder(
             terms=_order_terms(survey),
+            schema=opened.arrow_schema,
             sorts=bool(survey.sort_columns),
             buffer_bytes=asked.sort_buffer_bytes(opened),
             tasks=tasks,
@@ -152,13 +151,12 @@ def _job(survey: Survey, asked: AskedOptimize, *, tasks: int) -> OptimizeJob:
     )
 
 
-def _order_terms(survey: Survey) -> tuple[tuple[pa.Field, ...], ...]:
+def _order_terms(survey: Survey) -> tuple[SortTerm, ...]:
     """Return what orders rows: the sort columns, then the key, so that no rows tie."""
-    schema, key = survey.opened.arrow_schema, survey.opened.table.primary_key
+    key = survey.opened.table.primary_key
     # A key column that counts like others has no order of its own yet.
-    alone = {name for term in survey.sort_columns if len(term) == 1 for name in term}
-    terms = (*survey.sort_columns, *((name,) for name in key if name not in alone))
-    return tuple(tuple(schema.field(name) for name in term) for term in terms)
+    alone = {name for term in survey.sort_columns if not term.curve for name in term}
+    return (*survey.sort_columns, *(SortTerm((name,)) for name in key if name not in alone))
 
 
 def _order_id(survey: Survey) -> int | None:

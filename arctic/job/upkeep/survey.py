@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from arctic import options as opt
+from arctic.columns.curves import is_ranked
 from arctic.columns.field_ids import child_fields
-from arctic.columns.zorder import is_ranked
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.snapshots.list_files import list_files
@@ -29,6 +29,7 @@ from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.optimizing.sizing_choices import sizing_choices
+from arctic.options.sort_terms import SortTerm
 from arctic.retry import AT_ONCE
 from arctic.scan.explain import counted
 from arctic.table.files import Partition
@@ -47,8 +48,8 @@ class Survey:
     settings: OptimizeSettings
     partitions: tuple[PartitionFiles, ...]
     times: OptimizedTimes
-    sort_columns: tuple[tuple[str, ...], ...]
-    """Most significant first, several in one place count alike; empty: rows are not sorted."""
+    sort_columns: tuple[SortTerm, ...]
+    """Most significant first; empty: rows are not sorted."""
     growth: Mapping[Partition, Growth]
     """How many nodes each partition is worth; empty where their number is fixed."""
 
@@ -153,7 +154,7 @@ def survey_state(
             replace(
                 each,
                 tree=growth[each.partition].nodes if trees.grow else each.tree,
-                sort_column=table.column(terms[0][0]) if terms and len(terms[0]) == 1 else None,
+                sort_column=first[0] if terms and not terms[0].curve else None,
             )
             for each in partitions
         ),
@@ -210,17 +211,15 @@ def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:
     )
 
 
-def sort_columns(opened: OpenTable, asked: AskedOptimize) -> tuple[tuple[str, ...], ...]:
+def sort_columns(opened: OpenTable, asked: AskedOptimize) -> tuple[SortTerm, ...]:
     """Return the sort columns of a table, most significant first; empty if it has none.
-
-    Several in one place count alike.
 
     Raises:
         InvalidInputError: a name that is no column, or one that has no order.
     """
     schema = opened.arrow_schema
     terms = asked.sort_columns(opened)
-    for name, is_alone in ((name, len(term) == 1) for term in terms for name in term):
+    for name, is_alone in ((name, not term.curve) for term in terms for name in term):
         unsorted = name not in schema.names or child_fields(schema.field(name).type)
         if unsorted or not (is_alone or is_ranked(schema.field(name).type)):
             raise InvalidInputError(

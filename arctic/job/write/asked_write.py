@@ -9,7 +9,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
-from arctic.options.option_values import sort_text
+from arctic.options.sort_terms import sort_text
 from arctic.table.filters.predicate import Predicate
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import check_writer

@@ -29,6 +29,7 @@ from arctic.machine_memory import task_share_bytes
 from arctic.mor.task_reader import LoadedTask
 from arctic.optimizing.sorting.sort_buffer import SortBuffer
 from arctic.optimizing.sorting.sort_key import SortKey, sort_key
+from arctic.options.sort_terms import SortTerm
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.writing.rows.runs import Run, merge_runs
@@ -45,8 +46,10 @@ _LEAST_BUFFER_BYTES = 16 * 2**20
 class RowOrder:
     """In which order the rows of a node lie in its files."""
 
-    terms: tuple[tuple[pa.Field, ...], ...]
-    """Columns, most significant first, or several that count alike; none: rows stay as they are."""
+    terms: tuple[SortTerm, ...]
+    """Most significant first; none: rows stay as they are."""
+    schema: pa.Schema
+    """Of the rows."""
     sorts: bool
     """Whether rows are sorted inside a range too."""
     buffer_bytes: int | None
@@ -63,7 +66,8 @@ class RowOrder:
     def fields(self) -> tuple[pa.Field, ...]:
         """Every column that takes part, once."""
         # A key column can count like others first, and then by itself.
-        return tuple({field.name: field for term in self.terms for field in term}.values())
+        names = dict.fromkeys(name for term in self.terms for name in term)
+        return tuple(self.schema.field(name) for name in names)
 
     def room_bytes(self) -> int:
         """Return how much of the rows is sorted in memory by a task that runs here."""
@@ -99,7 +103,7 @@ def ordered_rows(
             for batch in loaded.rows_of(file_task):
                 yield pa.Table.from_batches([batch])
         return
-    key = sort_key(loaded, files, order.terms)
+    key = sort_key(loaded, files, order.terms, order.schema)
     chains, loose = _sorted_out(loaded, files, order, key)
     with SortBuffer(key.columns, buffer_bytes=order.room_bytes()) as buffer:
         for file_task in loose:

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from arctic.columns.zorder import Curve
+from arctic.columns.curves import Curve
 from arctic.mor.task_reader import LoadedTask
+from arctic.options.sort_terms import SortTerm
 from arctic.scan.task import FileTask
 
 _MOST_SEEN = 1 << 18
 _MOST_GROUPS = 64
 """Row groups that are looked at: more would be read twice for nothing."""
-_PREFIX = "_arctic_zorder_"
+_PREFIX = "_arctic_curve_"
 """Of columns that are made; no table has such a name."""
 
 
@@ -48,24 +49,26 @@ class SortKey:
 
 
 def sort_key(
-    loaded: LoadedTask, files: Sequence[FileTask], terms: Sequence[tuple[pa.Field, ...]]
+    loaded: LoadedTask, files: Sequence[FileTask], terms: Sequence[SortTerm], schema: pa.Schema
 ) -> SortKey:
     """Return what the rows of some files are sorted by.
 
     Args:
         loaded: the task; its request has all columns of the terms.
         files: data files of the task.
-        terms: columns, most significant first, or several that count alike.
+        terms: most significant first.
+        schema: of the rows.
     """
     columns: list[str] = []
     curves: dict[str, tuple[tuple[str, ...], Curve]] = {}
-    joined = [term for term in terms if len(term) > 1]  # No column is in two of these.
-    seen = _seen(loaded, files, [each for term in joined for each in term]) if joined else None
+    joined = [name for term in terms if term.curve for name in term]  # No column is in two.
+    seen = _seen(loaded, files, [schema.field(name) for name in joined]) if joined else None
     for term in terms:
-        names = tuple(each.name for each in term)
-        if len(term) > 1 and seen is not None:
+        names = term.columns
+        if term.curve is not None and seen is not None:
             made = f"{_PREFIX}{len(curves)}"
-            curves[made] = (names, Curve.of([seen.column(name) for name in names]))
+            curve = Curve.of([seen.column(name) for name in names], kind=term.curve)
+            curves[made] = (names, curve)
             names = (made,)
         columns += names
     return SortKey(columns=tuple(columns), curves=curves)

@@ -26,7 +26,7 @@ from arctic.iceberg.tables.set_properties import (
     checked_change,
     set_properties,
 )
-from arctic.options.option_values import sort_text
+from arctic.options.sort_terms import clustered
 from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
 from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
@@ -181,7 +181,7 @@ def _set(wanted: _Wanted, change: Mapping[str, Any]) -> None:
 def _cluster(wanted: _Wanted, change: Mapping[str, Any]) -> None:
     """Order rows as a table is that is created so; of no column: no more."""
     if change["column"]:
-        wanted.set[opt.SORT_COLUMNS.name] = sort_text([change["column"]])
+        wanted.set[opt.SORT_COLUMNS.name] = str(clustered(change["column"]))
     else:
         wanted.unset.append(opt.SORT_COLUMNS.name)
 

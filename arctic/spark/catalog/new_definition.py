@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
-from arctic.options.option_values import sort_text
+from arctic.options.sort_terms import clustered
 from arctic.spark.base.catalog_questions import CreateTableQuestion
 from arctic.spark.base.protocol import COLUMN
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
@@ -102,7 +102,7 @@ def _order(transforms: Sequence[Sequence[Any]], properties: Mapping[str, str]) -
                 raise InvalidInputError(
                     f"CLUSTER BY and table property {opt.SORT_COLUMNS.name}: give one of the two"
                 )
-            return {opt.SORT_COLUMNS.name: sort_text([[each[COLUMN] for each in columns]])}
+            return {opt.SORT_COLUMNS.name: str(clustered(each[COLUMN] for each in columns))}
     return {}
 
 

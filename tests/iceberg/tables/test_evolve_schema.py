@@ -306,14 +306,14 @@ def test_columns_that_count_alike_follow_a_rename(tmp_path: Path) -> None:
     """And so do indexed ones, and Iceberg's order, which knows columns by their numbers."""
     place: dict[str, Any] = {"warehouse": str(tmp_path)}
     table = arctic.create_table(
-        "db.e", TIMED, primary_key=["id"], sort_by=["id", "zorder(at, by)"], index="by", **place
+        "db.e", TIMED, primary_key=["id"], sort_by=["id", "hilbert(at, by)"], index="by", **place
     )
     order = store(place, "e").sort_order()
 
     table.evolve_schema(rename={"at": "t", "by": "who"})
 
     properties = store(place, "e").properties
-    assert properties["self-optimizing.sort-columns"] == "id,zorder(t,who)"
+    assert properties["self-optimizing.sort-columns"] == "id,hilbert(t,who)"
     assert properties["write.index-columns"] == "who"
     assert store(place, "e").sort_order() == order
     assert [each.source_id for each in order.fields] == [1]

@@ -80,9 +80,9 @@ def test_what_no_table_can_have_is_refused(name: str, text: str, message: str) -
     [
         ("self-optimising.enabled", "false", "did you mean 'self-optimizing.enabled'"),
         ("self-optimizing.sort-columns", "id, nope", "no column 'nope'; expected one of id, city"),
-        ("self-optimizing.sort-columns", "zorder(id)", "two to four of them as zorder"),
-        ("self-optimizing.sort-columns", "hilbert(id, city)", "two to four of them as zorder"),
-        ("self-optimizing.sort-columns", "city, zorder(id, city)", "each column once"),
+        ("self-optimizing.sort-columns", "zorder(id)", "two to four of them as hilbert"),
+        ("self-optimizing.sort-columns", "spiral(id, city)", "two to four of them as hilbert"),
+        ("self-optimizing.sort-columns", "city, hilbert(id, city)", "each column once"),
         ("write.index-columns", "nope", "no column 'nope'"),
         ("table.event-time-field", "nope", "no column 'nope'"),
     ],

@@ -144,7 +144,7 @@ def test_iceberg_is_told_of_an_order_and_of_the_files_in_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("key", ["id", ()], ids=["keyed", "unkeyed"])
-@pytest.mark.parametrize("terms", ["a", "zorder(a, b)", "zorder(a, id)"])
+@pytest.mark.parametrize("terms", ["a", "zorder(a, b)", "zorder(a, id)", "hilbert(a, b)"])
 def test_an_overwrite_lays_rows_as_optimizing_would(
     tmp_path: Path, key: str | tuple[str, ...], terms: str
 ) -> None:

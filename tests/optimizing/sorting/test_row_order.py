@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import pyarrow as pa
+
 from arctic.machine_memory import memory_bytes
 from arctic.optimizing.sorting.ordered_rows import RowOrder
 
-ORDER = RowOrder(terms=(), sorts=False, buffer_bytes=None, tasks=1, fragment_bytes=1)
+ORDER = RowOrder(
+    terms=(), schema=pa.schema([]), sorts=False, buffer_bytes=None, tasks=1, fragment_bytes=1
+)
 
 
 def test_what_is_said_holds_and_else_tasks_share_what_there_is() -> None:

@@ -106,7 +106,7 @@ def test_columns_and_properties_change_together(folder: Path) -> None:
 
 def test_rows_are_clustered_from_now_on_or_no_more(folder: Path) -> None:
     """As where a table is created so: several columns count alike, one is an order."""
-    for columns, order in ((["region", "v"], "zorder(region,v)"), (["v"], "v"), ([], None)):
+    for columns, order in ((["region", "v"], "hilbert(region,v)"), (["v"], "v"), ([], None)):
         change = {"kind": "cluster_by", "column": columns}
         table = ask(folder, change, of_pipeline=False)
         assert table.properties.get("self-optimizing.sort-columns") == order

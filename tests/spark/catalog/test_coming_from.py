@@ -190,7 +190,7 @@ RUN: dict[str, tuple[str, ...]] = {
         "ALTER TABLE arctic.shop.clustered CLUSTER BY (lon)",
         "ALTER TABLE arctic.shop.clustered CLUSTER BY NONE",
         "ALTER TABLE arctic.shop.clustered SET TBLPROPERTIES ('self-optimizing.sort-columns' = "
-        "'id, zorder(lat, lon)')",
+        "'id, hilbert(lat, lon)')",
     ),
     "find single values": (
         "ALTER TABLE arctic.shop.clustered SET TBLPROPERTIES ('write.index-columns' = 'lat')",

@@ -64,7 +64,7 @@ def test_a_table_with_the_history_of_its_keys_has_no_key_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "expected"), [(["id"], "id"), (["id", "city"], "zorder(id,city)")]
+    ("columns", "expected"), [(["id"], "id"), (["id", "city"], "hilbert(id,city)")]
 )
 def test_a_clustered_table_is_sorted(columns: list[str], expected: str) -> None:
     """By one column, or by several that count alike; said twice it is refused."""

@@ -1,7 +1,7 @@
 """What rows are sorted by, as a property of the table and as Iceberg's sort order.
 
 Rules:
-    - Iceberg is told of the columns before the first ``zorder(...)``, for which it has no word.
+    - Iceberg is told of the columns before the first that count alike, for which it has no word.
     - Nulls come last and texts are compared by their bytes, as optimizing sorts.
 """
 
@@ -49,7 +49,7 @@ def check_sort_columns(properties: Mapping[str, str], schema: Schema) -> None:
     for term in SORT_COLUMNS.value({}, properties) or ():
         for name in term:
             kind = schema.find_field(name).field_type
-            if not kind.is_primitive or (len(term) > 1 and str(kind) in _NO_RANKS):
+            if not kind.is_primitive or (term.curve and str(kind) in _NO_RANKS):
                 raise InvalidInputError(
                     f"table property {SORT_COLUMNS.name}: column {name!r} of type {kind} has no "
                     "order; expected columns of numbers, texts or times"
@@ -60,11 +60,11 @@ def sort_order(properties: Mapping[str, str], schema: Schema) -> SortOrder:
     """Return what Iceberg is told of a table's order; unsorted where that is nothing."""
     fields = []
     for term in SORT_COLUMNS.value({}, properties) or ():
-        if len(term) > 1:
+        if term.curve:
             break
         fields.append(
             SortField(
-                source_id=schema.find_field(term[0]).field_id,
+                source_id=schema.find_field(term.columns[0]).field_id,
                 transform=IdentityTransform(),
                 direction=SortDirection.ASC,
                 null_order=NullOrder.NULLS_LAST,

@@ -19,7 +19,7 @@ def with_layout(
 
     Args:
         properties: as the caller gave them.
-        sort_by: columns, or ``zorder(a, b)``, the most significant first; none: they say nothing.
+        sort_by: columns, or ``hilbert(a, b)``, the most significant first; none: they say nothing.
         index: names of columns; none: they say nothing.
 
     Raises:

@@ -1,10 +1,14 @@
 """One number for several columns: rows that are near one another in all of them have near numbers.
 
 Strategy: each value becomes a rank, by quantiles of values that were seen before, so that a column
-that crowds around some value is divided there as finely as one that is even. The bits of the ranks
-are interleaved, the first column's highest first.
+that crowds around some value is divided there as finely as one that is even. The ranks are a place
+in a cube, and the number says how far along a curve through all of it that is: one that goes on to
+a place beside it each time (Hilbert's), or one whose numbers are the interleaved bits of the ranks,
+the first column's highest first (Z-order), which jumps.
 
 Rules:
+    - Both curves go through a cube's eighths one after the other, and so on, so rows that are near
+      in all columns are near in most places; by Hilbert's, parts of it span less of each column.
     - A rank never falls where a value rises: NaN above every number, nulls last, texts by bytes.
     - Equal values have equal ranks, so equal rows have equal numbers.
     - What was not seen is ranked all the same: below, between or above what was.
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +31,13 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from arctic.columns.buffers import value_bytes, value_offsets
+from arctic.options.sort_terms import CurveKind
 
 RANK_BITS = 12
 """4,096 ranks of a column: more than there are files and row groups to tell apart in a node."""
 
 _Codes = npt.NDArray[np.uint64]
+_Ranks = npt.NDArray[np.int64]
 _NULL = np.uint64(2**64 - 1)
 _WIDTH = 8
 """Bytes of a text that its code holds, after what all texts begin with."""
@@ -55,11 +62,11 @@ class _Scale:
             distinct = np.unique(codes[places])
         return cls(prefix=prefix, edges=distinct)
 
-    def ranks(self, column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    def ranks(self, column: pa.ChunkedArray) -> _Ranks:
         found = np.searchsorted(self.edges, _codes(column, self.prefix), side="right")
         # As many bits for a column of few values, or the others would be told apart first.
         shift = RANK_BITS - max(1, len(self.edges).bit_length())
-        ranks: npt.NDArray[np.int64] = found.astype(np.int64) << shift
+        ranks: _Ranks = found.astype(np.int64) << shift
         return ranks
 
 
@@ -68,15 +75,17 @@ class Curve:
     """What makes a number of the values of a row."""
 
     _scales: tuple[_Scale, ...]
+    _kind: CurveKind
 
     @classmethod
-    def of(cls, seen: Sequence[pa.ChunkedArray]) -> Curve:
+    def of(cls, seen: Sequence[pa.ChunkedArray], *, kind: CurveKind) -> Curve:
         """Learn how values are spread.
 
         Args:
             seen: some values of each column, two to four; they may be none.
+            kind: how ranks become a number.
         """
-        return cls(tuple(_Scale.of(column) for column in seen))
+        return cls(tuple(_Scale.of(column) for column in seen), kind)
 
     def values(self, columns: Sequence[pa.ChunkedArray]) -> pa.Array:
         """Return the number of each row.
@@ -88,11 +97,40 @@ class Curve:
             int64, not null, at least 0.
         """
         ranks = [scale.ranks(column) for scale, column in zip(self._scales, columns, strict=True)]
-        numbers = np.zeros(len(columns[0]), dtype=np.int64)
-        for bit in range(RANK_BITS - 1, -1, -1):
-            for each in ranks:
-                numbers = (numbers << 1) | ((each >> bit) & 1)
-        return pa.array(numbers)
+        if self._kind is CurveKind.HILBERT:
+            ranks = _turned(ranks)
+        return pa.array(_interleaved(ranks))
+
+
+def _interleaved(ranks: Sequence[_Ranks]) -> _Ranks:
+    numbers = np.zeros(len(ranks[0]), dtype=np.int64)
+    for bit in range(RANK_BITS - 1, -1, -1):
+        for each in ranks:
+            numbers = (numbers << 1) | ((each >> bit) & 1)
+    return numbers
+
+
+def _turned(ranks: Sequence[_Ranks]) -> list[_Ranks]:
+    """Return what interleaved is how far along Hilbert's curve each place is.
+
+    Source: J. Skilling, Programming the Hilbert curve, 2004. From the largest cube to the smallest,
+    the part of it that a place is in says how what is below is turned and mirrored.
+    """
+    axes = [each.copy() for each in ranks]
+    first, last = axes[0], axes[-1]
+    for bit in range(RANK_BITS - 1, 0, -1):
+        below = (1 << bit) - 1
+        for axis in axes:
+            is_far = -((axis >> bit) & 1)  # All bits, or none.
+            swapped = (first ^ axis) & below & ~is_far
+            first ^= (below & is_far) | swapped
+            axis ^= swapped
+    for before, axis in pairwise(axes):
+        axis ^= before
+    flips = np.zeros_like(last)
+    for bit in range(RANK_BITS - 1, 0, -1):
+        flips ^= ((1 << bit) - 1) & -((last >> bit) & 1)
+    return [axis ^ flips for axis in axes]
 
 
 def is_ranked(data_type: pa.DataType) -> bool:
