@@ -236,6 +236,9 @@ bench-views: $(READY) ## Measure refreshes of views beside computing them anew
 bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the same bytes
 	@$(PYTHON) -m benchmarks.optimize $(ARGS)
 
+bench-node-load: $(READY) ## Measure what rows of changes cost beside rows of base, where a node is read and merged
+	@$(PYTHON) -m benchmarks.node_load $(ARGS)
+
 bench-memory: $(READY) ## Load, change, read and optimize a table larger than the memory it gets; ARGS="--limit-mib 1024"
 	@$(PYTHON) -m benchmarks.limited_memory $(ARGS)
 

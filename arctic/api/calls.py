@@ -13,6 +13,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.filters.parse_filter import parse_filter
+from arctic.iceberg.snapshots.why_nodes import explained_nodes
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import AskedChanges, range_options
 from arctic.job.changes.change_scan import begin_changes
@@ -93,8 +94,17 @@ def scan(
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
     """Plan a read."""
-    asked = AskedRead.of(joined({**base, **past_options(as_of, version)}, options))
+    asked = _asked(base, as_of, version, options)
     return _scan(asked.reference.open(), asked, columns=columns, filter=filter)
+
+
+def _asked(
+    base: Mapping[str, str],
+    as_of: Moment | None,
+    version: Version | None,
+    options: Mapping[str, str] | None,
+) -> AskedRead:
+    return AskedRead.of(joined({**base, **past_options(as_of, version)}, options))
 
 
 def _scan(
@@ -140,7 +150,7 @@ def count(
     options: Mapping[str, str] | None = None,
 ) -> int:
     """Count rows: from metadata where that is exact, else by a read of one column."""
-    asked = AskedRead.of(joined({**base, **past_options(as_of, version)}, options))
+    asked = _asked(base, as_of, version, options)
     opened = asked.reference.whole().open()
     known = None if filter is not None else count_rows(opened, asked)
     if known is not None:
@@ -185,16 +195,31 @@ def _stream(job: ScanJob, limit: int | None) -> Iterator[pa.RecordBatch]:
 
 
 def explain_read(
-    base: Mapping[str, str], *, verbose: bool = False, analyze: bool = False, **arguments: Any
+    base: Mapping[str, str],
+    *,
+    columns: str | Sequence[str] | None = None,
+    filter: Any = None,
+    as_of: Moment | None = None,
+    version: Version | None = None,
+    options: Mapping[str, str] | None = None,
+    verbose: bool = False,
+    analyze: bool = False,
 ) -> str:
-    """Return the plan of a read as text."""
-    job = scan(base, **arguments)
+    """Return the plan of a read as text; of one of all rows, also why the nodes are as they are."""
+    asked = _asked(base, as_of, version, options)
+    opened = asked.reference.open()
+    job = _scan(opened, asked, columns=columns, filter=filter)
     if job.plan is None:
         raise InvalidInputError(
             f"metadata table {base['path']!r} has no plan; name the table itself"
         )
-    plan = explain_plan(job.plan, verbose=verbose)
-    return f"{plan}\n\n{touched_by(job)}" if analyze else plan
+    parts = [explain_plan(job.plan, verbose=verbose)]
+    is_whole_now = filter is None and job.plan.is_merged_view and asked.state == PastState()
+    if is_whole_now and (why := explained_nodes(opened, job.plan.snapshot)):
+        parts.append(why)
+    if analyze:
+        parts.append(touched_by(job))
+    return "\n\n".join(parts)
 
 
 def run_optimize(

@@ -109,6 +109,18 @@ class TableSizing:
         return json.dumps(asdict(self), separators=(",", ":"))
 
 
+def target_bytes(properties: Mapping[str, str]) -> int:
+    """Return the size at which optimizing closes a base file: stated, or chosen.
+
+    Raises:
+        InvalidInputError: the property is no size.
+        FormatError: what the table remembers of its runs cannot be read.
+    """
+    if OPTIMIZE_TARGET_SIZE.is_given(properties):
+        return OPTIMIZE_TARGET_SIZE.value({}, properties)
+    return TableSizing.of(properties).target_bytes
+
+
 def _stepped(now: int, wanted: int, steps: Sequence[int]) -> int:
     """Return the step that is next in force.
 

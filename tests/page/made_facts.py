@@ -58,6 +58,7 @@ def node(number: int, *, partition: str = "", base: int = MIB, unmerged: int = 0
         unmerged_files=2 if unmerged else 0,
         unmerged_bytes=unmerged,
         unmerged_since_ms=NOW_MS - 90_000 if unmerged else None,
+        why=f"holds {base} B of at most {4 * base} B; more divides it",
     )
 
 

@@ -117,7 +117,8 @@ def test_the_sizes_in_force_are_those_that_a_run_goes_by(tmp_path: Path) -> None
     assert before["base.file-index.hash-bucket"].value == "4"
     assert nodes.value == f"{status.nodes.partition(' ')[0]} in 1 partition"
     assert int(nodes.value.partition(" ")[0]) > 4
-    assert nodes.source == "measured: what base of each partition holds"
+    assert nodes.source == "measured: what base of each partition holds, and what is not merged"
+    assert {node.why.partition(" ")[0] for node in facts.nodes} == {"holds"}
     files = int(now["files that make a minor due"].value)
     assert files == max(12, status.health.fragment_nodes + 1)
 

@@ -105,6 +105,12 @@ def full(table: arctic.Table) -> None:
     table.optimize(type="full", runner=LocalRunner(1))
 
 
+def outgrown(table: arctic.Table) -> None:
+    """A node is divided that its base alone does not fill, only what is to be merged into it."""
+    options = {"self-optimizing.target-size": "250"}
+    table.optimize(type="minor", options=options, runner=LocalRunner(1))
+
+
 def shrink(table: arctic.Table) -> None:
     """Everything is rewritten into larger files, which fewer nodes are enough for."""
     options = {"self-optimizing.target-size": "1000000"}
@@ -117,7 +123,7 @@ def expire(table: arctic.Table) -> None:
 
 
 OPERATIONS: tuple[Callable[[arctic.Table], None], ...] = (
-    upsert, batch, delete, overwrite, minor, major, full, shrink, expire,
+    upsert, batch, delete, overwrite, minor, outgrown, major, full, shrink, expire,
 )  # fmt: skip
 
 

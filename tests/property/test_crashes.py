@@ -182,5 +182,6 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     # What was killed did divide nodes, join them and sort, or this would prove nothing about it.
     leaves = {each.operation: each.leaves for each in found}
     assert leaves["full"][1] > leaves["full"][0], leaves
+    assert leaves["outgrown"][1] > leaves["outgrown"][0], leaves
     assert leaves["shrink"][1] < leaves["shrink"][0], leaves
     assert all(each.is_sorted for each in found if each.operation in ("full", "shrink"))

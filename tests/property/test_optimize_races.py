@@ -47,6 +47,9 @@ OPTIMIZE_OPTIONS: list[dict[str, str]] = [
     {"self-optimizing.target-size": "100", "self-optimizing.sort-columns": "zorder(by, region)"},
     {},
     {"self-optimizing.max-file-count": "4"},
+    # A file is less than a node holds, and is more with the changes that are to be merged into it.
+    {"self-optimizing.target-size": "250"},
+    {"self-optimizing.target-size": "250", "self-optimizing.max-file-count": "4"},
 ]
 Row = dict[str, Any]
 

@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import ancestors_of
 
 from arctic.errors import NotFoundError
 from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.why_nodes import node_reasons
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.scan.store_files import StoreFiles
 from arctic.table.files import FileKind, Partition, TableFile
@@ -89,7 +90,7 @@ _SCHEMAS = {
     "partitions": pa.schema(
         [("partition", pa.string()), *_COUNTS, ("optimized_sequence", pa.int64())]
     ),
-    "nodes": pa.schema([("partition", pa.string()), *_NODE, *_COUNTS]),
+    "nodes": pa.schema([("partition", pa.string()), *_NODE, *_COUNTS, ("why", pa.string())]),
 }
 
 
@@ -112,7 +113,8 @@ def metadata_table(opened: OpenTable, snapshot: TableSnapshot, name: str) -> pa.
 
     ``merged`` of a change file says whether base holds it already; it is null for other files.
     ``partitions`` and ``nodes`` count the files that a read of the table uses: merged change files
-    are left out.
+    are left out. ``why`` says why a node is as deep as it is, and what would change that; it is
+    null where the number of nodes is stated.
 
     Raises:
         NotFoundError: no metadata table has this name, or a snapshot has expired.
@@ -207,18 +209,26 @@ def _partitions(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[Row]:
 
 
 def _nodes(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[Row]:
-    path_of = _path_of(opened)
+    files = _all_files(opened, snapshot)
+    path_of, reasons = _path_of(opened), node_reasons(opened, snapshot, files)
     rows: dict[object, Row] = {}
-    for _, file in _listed(opened, snapshot):
+    for file in (*files.base, *files.position_deletes, *files.change):
         if not _is_merged(file, snapshot):
             key = (path_of(file.partition), file.node.node_id)
-            row = rows.setdefault(key, _empty(partition=key[0], **_node_columns(file)))
-            _count(row, file, snapshot)
+            if key not in rows:
+                found = reasons.get(file.partition)
+                why = None if found is None else found.of(file.node.node_id)
+                rows[key] = _empty(partition=key[0], **_node_columns(file), why=why)
+            _count(rows[key], file, snapshot)
     yield from (rows[key] for key in sorted(rows))  # type: ignore[type-var]
 
 
+def _all_files(opened: OpenTable, snapshot: TableSnapshot) -> StoreFiles:
+    return list_files(opened, snapshot, field_ids=(), row_filter=None)
+
+
 def _listed(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[tuple[str, TableFile]]:
-    files: StoreFiles = list_files(opened, snapshot, field_ids=(), row_filter=None)
+    files = _all_files(opened, snapshot)
     for file in (*files.base, *files.position_deletes):
         yield "base", file
     for file in files.change:

@@ -142,7 +142,13 @@ def survey_state(
         engine=table.merge_engine,
     )
     growth = {
-        each.partition: grow(each.tree, each.base, settings, inserts=each.inserts)
+        each.partition: grow(
+            each.tree,
+            each.base,
+            settings,
+            inserts=each.inserts,
+            change_deletes=each.change_deletes,
+        )
         for each in partitions
         if trees.grow
     }

@@ -29,6 +29,8 @@ class NodeFacts:
     unmerged_bytes: int
     unmerged_since_ms: int | None
     """When the oldest change was committed that base does not hold; None also where nothing is."""
+    why: str
+    """Why it is as deep as it is, and what would change that; empty where nothing would."""
 
     @property
     def bytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from arctic.page.facts.table_facts import NodeFacts
@@ -11,19 +11,30 @@ from arctic.page.facts.table_facts import NodeFacts
 _UNMERGED = ("I", "ED")
 
 
-def gather_nodes(files: Iterable[Mapping[str, Any]], commits: Mapping[int, int]) -> list[NodeFacts]:
+def gather_nodes(
+    files: Iterable[Mapping[str, Any]],
+    commits: Mapping[int, int],
+    reasons: Mapping[str, Callable[[int], str]],
+) -> list[NodeFacts]:
     """Return the nodes that hold files, by partition and number.
 
     Args:
         files: rows of the metadata table ``files``.
         commits: sequence number of a change commit -> when it was made, as far as that is known.
+        reasons: partition -> what says why a node of it is as deep as it is; of those that change.
     """
     held: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for file in files:
         if not file["merged"]:
             held[file["partition"], file["node_id"]].append(file)
     return [
-        _node(partition, number, held[partition, number], commits)
+        _node(
+            partition,
+            number,
+            held[partition, number],
+            commits,
+            reasons[partition](number) if partition in reasons else "",
+        )
         for partition, number in sorted(held)
     ]
 
@@ -38,7 +49,11 @@ def unmerged_sequences(files: Iterable[Mapping[str, Any]]) -> set[int]:
 
 
 def _node(
-    partition: str, number: int, files: list[Mapping[str, Any]], commits: Mapping[int, int]
+    partition: str,
+    number: int,
+    files: list[Mapping[str, Any]],
+    commits: Mapping[int, int],
+    why: str,
 ) -> NodeFacts:
     base = [file["size_bytes"] for file in files if file["kind"] == "B"]
     unmerged = [file["size_bytes"] for file in files if file["kind"] in _UNMERGED]
@@ -54,4 +69,5 @@ def _node(
         unmerged_files=len(unmerged),
         unmerged_bytes=sum(unmerged),
         unmerged_since_ms=min(known) if known and len(known) == len(times) else None,
+        why=why,
     )

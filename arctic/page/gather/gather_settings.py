@@ -107,7 +107,7 @@ def _grown(settings: OptimizeSettings, partitions: Sequence[PartitionFacts]) -> 
         value=f"{_range(counts)} in {counted(len(partitions), 'partition')}"
         if partitions
         else str(least),
-        source="measured: what base of each partition holds",
+        source="measured: what base of each partition holds, and what is not merged",
         why=f"New base files have so many nodes: {least} at least, and more where one would be "
         "more than a task should go over. Optimizing, above, says why of each partition.",
     )

@@ -83,7 +83,8 @@ def _facts(survey: Survey, row_filter: str | None) -> TableFacts:
     snapshots = metadata_table(opened, survey.snapshot, "snapshots").to_pylist()
     files = metadata_table(opened, survey.snapshot, "files").to_pylist()
     commits, times = gather_commits(snapshots), commit_times(snapshots)
-    nodes = tuple(gather_nodes(files, times))
+    reasons = {opened.partitioner.path(each): grown.why for each, grown in survey.growth.items()}
+    nodes = tuple(gather_nodes(files, times, reasons))
     wishes = Wishes.of(table.properties)
     return TableFacts(
         name=table.name,

@@ -114,6 +114,36 @@ def test_a_table_shrinks_again(tmp_path: Path) -> None:
     assert reasons["day=2"].startswith(f"{many} nodes: node ")
 
 
+def test_changes_that_wait_divide_nodes_once_and_for_all(tmp_path: Path) -> None:
+    """Base hovers about three quarters of what nodes hold, and all of it is upserted each time."""
+    table = create(tmp_path)
+    table.write(rows(range(14_000), by=0), mode="upsert")
+    table.optimize(type="full")
+    assert leaves(table) == 4
+
+    seen: list[int] = []
+    for by, end in enumerate((14_000, 12_600, 14_500, 13_000, 14_000), start=1):
+        table.write(rows(range(end, 14_500), by=0).drop(["noise"]), mode="delete")
+        batch = rows(range(end), by=by)
+        table.write(batch, mode="upsert")
+        reason = table.status().partitions[0].nodes
+        assert "and changes that weigh as much as" in reason
+        (line,) = (line for line in table.explain().splitlines() if "partition day=0, " in line)
+        assert ("the next run divides it" in line) == (not seen)
+        table.optimize(type="minor" if by % 2 else "full")
+        table.optimize(type="full")
+        seen.append(leaves(table))
+        assert table.read().read_all().sort_by("id")["noise"].to_pylist() == (
+            batch["noise"].to_pylist()
+        )
+
+    assert seen == [16] * 5
+    nodes = table.refresh().inspect("nodes").to_pylist()
+    assert {each["node_id"] for each in nodes} == set(range(16, 32))
+    assert all("more divides it, and it is joined with node" in each["why"] for each in nodes)
+    assert "nodes of new base files" not in table.explain(filter="id = 1")
+
+
 @pytest.mark.parametrize("count", ["1", "4"])
 def test_a_number_that_is_stated_stays(tmp_path: Path, count: str) -> None:
     """However much there is."""
@@ -125,3 +155,5 @@ def test_a_number_that_is_stated_stays(tmp_path: Path, count: str) -> None:
     assert held(table) == set(range(int(count), 2 * int(count)))
     assert "arctic.tree" not in table.refresh().properties
     assert table.status().partitions[0].nodes == f"{count} node{'' if count == '1' else 's'}"
+    assert set(table.inspect("nodes")["why"].to_pylist()) == {None}
+    assert "nodes of new base files" not in table.explain()
