@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,6 +33,17 @@ class RowSet:
     def to_bytes(self) -> bytes:
         """Return a bit for each row, the first row in the lowest bit of the first byte."""
         return self._bits.tobytes()
+
+    def packed(self) -> bytes:
+        """Return it as it travels: next to nothing where neighbours are alike."""
+        return zlib.compress(self._bits.data, 1)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> RowSet:
+        """Return what ``packed`` was called of."""
+        rows = cls(0)
+        rows._bits = np.frombuffer(zlib.decompress(packed), np.uint8)
+        return rows
 
     @property
     def nbytes(self) -> int:

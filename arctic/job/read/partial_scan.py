@@ -29,12 +29,13 @@ from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
 from arctic.job.rows_seen import rows_seen
+from arctic.job.vectors.sent_rows import sent_in_parts
 from arctic.job.vectors.vector_work import VectorWork
 from arctic.mor.files.dictionary_sizes import dictionary_sizes
 from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
 from arctic.scan.aggregate import AggregateKind
 from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay_exact
-from arctic.scan.task import NodeTask, NodeTaskGroup
+from arctic.scan.task import NodeTaskGroup
 from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, are_few
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate, tests_of
@@ -48,8 +49,6 @@ _ORDERED = frozenset({"int", "long", "date", "timestamp", "timestamptz", "string
 _FLOATS = frozenset({"float", "double"})
 _MOST_DIRTY_ROWS = 128 * 2**20
 """Of the files whose dead rows are looked up: 16 MiB of bits in this process."""
-_MOST_BITS_BYTES = 8 * 2**20
-"""Of the dead rows of a group: an engine's JSON takes no longer text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +82,17 @@ class PartialScan:
     rows: int
     """In them, deleted ones too."""
 
-    def told(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, RowSet]]]:
-        """Return what each task reads.
+    def told(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, bytes]]]:
+        """Return what each task reads, and the dead rows of its files, packed.
+
+        Where these are many there are more tasks than groups: each is sent a bounded part.
 
         Args:
             dead: the dead rows of the files of ``work``, in their order.
         """
         files = () if self.work is None else self.work.files
-        known = dict(zip((file.path for file in files), dead, strict=True))
-        return [_told(group, known) for group in self.groups]
+        known = {file.path: rows.packed() for file, rows in zip(files, dead, strict=True)}
+        return [told for group in self.groups for told in sent_in_parts(group, known)]
 
 
 def plan_partial(
@@ -269,26 +270,3 @@ def _stays_exact(scan: EngineScan, wanted: AskedPartial, files: Mapping[str, Tab
     )
     read = [file for file in (*listed.base, *listed.change) if file.path in files]
     return len(read) == len(files) and sums_stay_exact(bounded, read, at_once=BATCH_ROWS)
-
-
-def _told(
-    group: NodeTaskGroup, known: Mapping[str, RowSet]
-) -> tuple[NodeTaskGroup, Mapping[str, RowSet]]:
-    """Return a group that merges nothing whose dead rows are known, and these rows."""
-    dead: dict[str, RowSet] = {}
-    tasks = []
-    for task in group.tasks:
-        paths = [part.file.path for part in task.data]
-        of_task = {path: known[path] for path in paths if path in known}
-        more = sum(rows.nbytes for rows in (*dead.values(), *of_task.values()))
-        if len(of_task) < len(paths) or more > _MOST_BITS_BYTES:
-            tasks.append(task)
-            continue
-        dead |= of_task
-        tasks.append(_without_deletes(task))
-    return replace(group, tasks=tuple(tasks)), dead
-
-
-def _without_deletes(task: NodeTask) -> NodeTask:
-    data = tuple([replace(part, position_deletes=()) for part in task.data])
-    return replace(task, data=data, change_deletes=(), rivals=())

@@ -113,12 +113,13 @@ class GroupedRows:
     reader: MergeReader
     wanted: PartialGroups
 
-    def read(self, group: tuple[NodeTaskGroup, Mapping[str, RowSet]]) -> Iterator[pa.RecordBatch]:
+    def read(self, group: tuple[NodeTaskGroup, Mapping[str, bytes]]) -> Iterator[pa.RecordBatch]:
         """Yield the aggregates of the surviving rows, in any number of parts.
 
         Args:
-            group: what one task reads, and rows that are known to be dead, by path.
+            group: what one task reads, and rows that are known to be dead, by path, packed.
         """
-        tasks, dead = group
+        tasks, packed = group
+        dead = {path: RowSet.unpacked(rows) for path, rows in packed.items()}
         rows = replace(self.reader, dead=dead).read(tasks)
         yield from at_least_one(self.wanted.of(rows), self.wanted.schema)

@@ -23,3 +23,15 @@ def test_a_slice_says_which_rows_were_added(
     everything = set().union(*added)
     found = rows.slice(first_row, max(0, end - first_row))
     assert found.tolist() == [row in everything for row in range(first_row, end)]
+
+
+@given(row_numbers)
+def test_a_set_that_travelled_is_the_same(added: set[int]) -> None:
+    """And is short where neighbours are alike."""
+    rows = RowSet(ROWS)
+    rows.add(np.array(sorted(added), np.int64))
+    found = RowSet.unpacked(rows.packed())
+
+    assert found.to_bytes() == rows.to_bytes()
+    assert (found | rows).to_bytes() == rows.to_bytes()
+    assert len(RowSet(8_000_000).complement().packed()) < 10_000

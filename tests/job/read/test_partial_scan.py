@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import InvalidInputError
 from arctic.job.read import partial_scan
 from arctic.job.read.asked_read import AskedRead
@@ -188,7 +189,9 @@ def test_texts_to_group_by_are_read_as_dictionaries(
         [
             batch
             for group, known in scan.told(dead)
-            for batch in replace(each, dead=known).read(group)
+            for batch in replace(
+                each, dead={path: RowSet.unpacked(rows) for path, rows in known.items()}
+            ).read(group)
         ]
         for each in (reader, plain)
     ]
