@@ -61,13 +61,14 @@ def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Return the rows of some batches of one schema, at least one batch, as one."""
-    if len(batches) == 1:
+    schema, rows = batches[0].schema, sum(batch.num_rows for batch in batches)
+    if len(batches) == 1 or not rows:
         return batches[0]
-    schema = batches[0].schema
-    columns = [
-        pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(len(schema))
-    ]
-    return make_batch(columns, schema, sum(batch.num_rows for batch in batches))
+    if not len(schema):
+        return make_batch((), schema, rows)
+    # By far faster than to make an object of each column of each batch.
+    (every,) = pa.Table.from_batches(batches, schema=schema).combine_chunks().to_batches()
+    return every
 
 
 def at_least_one(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -24,6 +24,7 @@ from arctic.mor.batch import BATCH_BYTES, joined, kept, make_batch
 from arctic.mor.data_file_reader import MIN_ROWS
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import dead_rows, merge_columns
+from arctic.mor.files.decoded_size import nests
 from arctic.mor.files.file_columns import FileColumns, Projection, names_of
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
@@ -72,6 +73,7 @@ class _Layout:
     output: Projection
     merge: Projection
     names: list[str]
+    nests: bool
 
 
 @dataclass(slots=True)
@@ -117,6 +119,7 @@ class SmallFiles:
                 verifies_pages=self._request.verifies_pages,
             ) as parquet:
                 layout = self._layout(file, parquet, None if some is None else some.layout)
+                parquet.nests = layout.nests
                 is_wide = parquet.decoded_bytes(parquet.row_groups, layout.names) > BATCH_BYTES
                 if some is not None and (
                     is_wide
@@ -135,7 +138,8 @@ class SmallFiles:
                     some.batches.append(batch)
                     some.transaction_ids.append(file.transaction_id)
                     some.rows += batch.num_rows
-                    some.size_bytes += batch.nbytes
+                    # They are of this file alone; to count what is used of them takes longer.
+                    some.size_bytes += batch.get_total_buffer_size()
         if some is not None:
             yield some
 
@@ -167,7 +171,8 @@ class SmallFiles:
         columns = FileColumns(file, parquet.schema, request)
         test, output = RowTest(columns, request), columns.project(request.schema)
         merge = merge_columns(columns, request, file.kind, self._index)
-        return _Layout(columns, test, output, merge, names_of(output, merge, test.projection))
+        names = names_of(output, merge, test.projection)
+        return _Layout(columns, test, output, merge, names, nests(parquet.schema))
 
     def _stored(
         self, file: TableFile, parquet: ParquetInput, layout: _Layout

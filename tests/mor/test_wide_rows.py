@@ -15,7 +15,7 @@ import pytest
 
 from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import RUN_BYTES, leaves_of
-from arctic.mor.files.decoded_size import bound_of_few, row_bytes
+from arctic.mor.files.decoded_size import bound_of_few, nests, row_bytes
 from arctic.mor.read import read_group
 from arctic.mor.small_files import LEAST_FILES
 from arctic.scan.task import NodeTaskGroup
@@ -197,7 +197,7 @@ def test_of_few_bytes_it_is_known_without_a_look_at_each_column(
     rows = pa.table({"c": pa.array(column)})
     pq.write_table(rows, tmp_path / "one.parquet", compression="zstd")
     metadata = pq.read_metadata(tmp_path / "one.parquet")
-    bound = bound_of_few(metadata, rows.schema, [0])
+    bound = bound_of_few(metadata, [0], nests=nests(rows.schema))
     assert (bound is not None) == is_told
     if bound is not None:
         assert max(len(str(value or "")) for value in column) <= bound

@@ -45,7 +45,7 @@ class DeleteRows:
     def held_bytes(self) -> int:
         """What they take as they are."""
         columns = (self.transaction_ids, self.file_offsets, *self.ordering)
-        return int(self.keys.nbytes + sum(column.nbytes for column in columns))
+        return int(self.keys.get_total_buffer_size() + sum(column.nbytes for column in columns))
 
     @property
     def memory_bytes(self) -> int:

@@ -49,21 +49,31 @@ def row_bytes(metadata: Any, row_groups: Iterable[int], leaves: Collection[int],
     return int(widest) + 1
 
 
-def bound_of_few(metadata: Any, schema: pa.Schema, row_groups: Iterable[int]) -> int | None:
+def bound_of_few(metadata: Any, row_groups: Iterable[int], *, nests: bool) -> int | None:
     """Return a bound of the bytes of a row, without looking at each column, of few stored bytes.
 
     A value is never longer than its column chunk is without compression. None: of many rows that
     bound would be far too high, of lists, which repeat values, it is none; look at each column.
+
+    Args:
+        metadata: of the file.
+        row_groups: their numbers.
+        nests: whether any column is a list, a map or a struct.
     """
+    if nests:
+        return None
     widest, rows = 1, 0
     for number in row_groups:
         group = metadata.row_group(number)
         if group.total_byte_size <= 0:  # some writers do not say
             return None
         widest, rows = max(widest, group.total_byte_size), rows + group.num_rows
-    if rows * widest > _FEW_BYTES or any(child_fields(each.type) for each in schema):
-        return None
-    return widest
+    return None if rows * widest > _FEW_BYTES else widest
+
+
+def nests(schema: pa.Schema) -> bool:
+    """Say whether any column is a list, a map or a struct."""
+    return any(child_fields(each.type) for each in schema)
 
 
 def _chunk_bytes(metadata: Any, chunk: Any, leaf: int, file: Any) -> int:

@@ -27,7 +27,7 @@ from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of, runs
-from arctic.mor.files.decoded_size import bound_of_few, row_bytes
+from arctic.mor.files.decoded_size import bound_of_few, nests, row_bytes
 from arctic.mor.files.kept_footers import KEPT_FOOTERS
 from arctic.mor.files.parquet_footer import (
     END_BYTES,
@@ -61,6 +61,8 @@ class ParquetInput:
         self._int96_unit = int96_unit
         self._open_file = open_file
         self._verifies_pages = verifies_pages
+        self.nests: bool | None = None
+        """Whether any column does; None: nobody has looked."""
         self._source: Any = None
         self._found: Any = None
         with self._errors():
@@ -228,7 +230,8 @@ class ParquetInput:
 
     def row_bytes(self, row_groups: Collection[int], names: Collection[str]) -> int:
         """Return how many bytes some columns of a row take, as far as can be told beforehand."""
-        bound = bound_of_few(self.metadata, self.schema, row_groups)
+        self.nests = nests(self.schema) if self.nests is None else self.nests
+        bound = bound_of_few(self.metadata, row_groups, nests=self.nests)
         if bound is not None:
             return bound
         leaves = leaves_of(self.schema, names)
