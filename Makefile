@@ -57,7 +57,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-spark-memory bench-key-joins bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-spark-memory bench-key-joins bench-write bench-spark-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -250,6 +250,9 @@ bench-key-joins: $(READY) ## Measure joins and group-bys by key, with a shuffle 
 
 bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same rows
 	@$(PYTHON) -m benchmarks.writing $(ARGS)
+
+bench-spark-write: $(READY) ## Measure saves of many tasks of Spark beside its own Parquet
+	@$(PYTHON) -m benchmarks.spark_writing $(ARGS)
 
 bench-commits: $(READY) $(VENV)/.ducklake ## Measure tiny commits beside those of PyIceberg and DuckLake
 	@$(PYTHON) -m benchmarks.commits $(ARGS)

@@ -63,7 +63,8 @@ def peak_of(command: Sequence[str]) -> tuple[str, PeakMemory]:
     return said, memory
 
 
-def _sizes(root: int, *, with_java: bool) -> list[int]:
+def family_of(root: int) -> dict[int, str]:
+    """Return the processes that a process has started, itself and theirs, with their names."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
@@ -81,9 +82,13 @@ def _sizes(root: int, *, with_java: bool) -> list[int]:
         more = {pid for pid, parent in parents.items() if parent in ours} - ours
         ours |= more
         grew = bool(more)
+    return {pid: names.get(pid, "") for pid in ours}
+
+
+def _sizes(root: int, *, with_java: bool) -> list[int]:
     sizes = []
-    for pid in ours:
-        if with_java or not names.get(pid, "").startswith("java"):
+    for pid, name in family_of(root).items():
+        if with_java or not name.startswith("java"):
             try:
                 pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
             except (OSError, IndexError):
