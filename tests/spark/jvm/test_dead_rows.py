@@ -119,3 +119,14 @@ def test_equal_work_is_an_equal_filter(spark: SparkSession, java: Java) -> None:
     assert filters[0].hashCode() == filters[1].hashCode()
     assert not filters[0].equals(filters[2])
     assert filters[0].semanticEquals(filters[1])
+
+
+def test_dead_rows_that_stay_for_later_queries_keep_no_context_alive(
+    spark: SparkSession, java: Java
+) -> None:
+    """One that has stopped may be large, and nobody reads what it has broadcast."""
+    dead = dead_rows(spark, java, [8], Planner(b"\0"))
+    kinds = {each.getType().getName() for each in dead.getClass().getDeclaredFields()}
+
+    assert "org.apache.spark.SparkContext" not in kinds
+    assert "java.util.List" in kinds
