@@ -42,7 +42,7 @@ class RowSet:
     def unpacked(cls, packed: bytes) -> RowSet:
         """Return what ``packed`` was called of."""
         rows = cls(0)
-        rows._bits = np.frombuffer(zlib.decompress(packed), np.uint8)
+        rows._bits = np.frombuffer(zlib.decompress(packed), np.uint8).copy()
         return rows
 
     @property

@@ -34,4 +34,6 @@ def test_a_set_that_travelled_is_the_same(added: set[int]) -> None:
 
     assert found.to_bytes() == rows.to_bytes()
     assert (found | rows).to_bytes() == rows.to_bytes()
+    found.add(np.array([ROWS - 1]))
+    assert found.slice(ROWS - 1, 1).tolist() == [True]
     assert len(RowSet(8_000_000).complement().packed()) < 10_000
