@@ -96,7 +96,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		catalog/test_catalog_ddl.py::test_a_table_is_replaced_when_the_other_is_whole \
 		catalog/test_row_level.py::test_keys_move_with_their_rows_and_none_is_lost \
 		catalog/test_row_level.py::test_rows_move_between_partitions catalog/test_row_level_keyless.py \
-		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
+		$(addprefix test_, clean_files.py deletion_vectors.py live_rows.py known_aggregates.py stream_offsets.py \
 		partial_aggregates.py::test_drawn_queries_are_as_without \
 		partial_aggregates.py::test_sums_that_overflow_fail_or_wrap_as_sparks_do \
 		key_groups.py::test_a_union_keeps_groups key_groups.py::test_tables_in_buckets_join_by_them \

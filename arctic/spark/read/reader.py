@@ -35,10 +35,12 @@ from arctic.spark.read.partition_reader import PartitionReader
 
 FIRST_ROW_COLUMN = "_arctic_first_row"
 """Holds the number of the first row of a file; see ``ParquetFiles.java``."""
+ROWS_COLUMN = "_arctic_rows"
+"""Holds how many rows the file has."""
 SHARE_ROWS = 128 * 2**20
 """Whose dead rows are asked for at once: 16 MiB of bits, in the driver some ten times that while
 they pass from one process to the other."""
-_OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, FIRST_ROW_COLUMN})
+_OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, FIRST_ROW_COLUMN, ROWS_COLUMN})
 
 
 class ArcticReader(PartitionReader):

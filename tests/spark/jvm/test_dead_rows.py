@@ -130,3 +130,25 @@ def test_dead_rows_that_stay_for_later_queries_keep_no_context_alive(
 
     assert "org.apache.spark.SparkContext" not in kinds
     assert "java.util.List" in kinds
+
+
+@pytest.mark.parametrize(
+    ("files", "evenly"),
+    [
+        pytest.param([2**20], True, id="a small one"),
+        pytest.param([2**20 + 1], False, id="a large one"),
+        pytest.param([2**21, 2**21], True, id="two"),
+        pytest.param([2**21] * 3, True, id="two of three for one of two cores"),
+        pytest.param([2**22, 2**21], True, id="one of twice the rows"),
+        pytest.param([2**22, 10, 10], False, id="nearly all in one"),
+        pytest.param([10, 2**21, 2**21, 2**22], True, id="in any order"),
+    ],
+)
+def test_files_are_whole_where_they_divide_evenly(
+    spark: SparkSession, java: Java, files: list[int], evenly: bool
+) -> None:
+    """Or small; a large one is divided among cores, by the places of its rows."""
+    assert spark.sparkContext.defaultParallelism == 2
+    dead = dead_rows(spark, java, files, Planner())
+
+    assert dead.divideEvenly() == evenly

@@ -44,7 +44,7 @@ from arctic.spark.base.protocol import (
     texts_of,
 )
 from arctic.spark.read.hints import hinted_filter
-from arctic.spark.read.reader import FIRST_ROW_COLUMN
+from arctic.spark.read.reader import FIRST_ROW_COLUMN, ROWS_COLUMN
 from tests.factories.tables import columns_of, table_of
 from tests.spark.jvm.java_half import Java, camel, question_text
 
@@ -302,10 +302,11 @@ def test_a_worker_and_java_understand_each_other(java: Java) -> None:
 @pytest.mark.spark
 def test_java_and_python_name_the_same_columns(java: Java) -> None:
     """Files with a column of such a name are not read by Spark, see ``plan_reader``."""
-    names = ("FIRST_ROW", "ROW_INDEX")
+    names = ("FIRST_ROW", "ROWS", "ROW_INDEX")
 
     assert [java.constant("ParquetFiles", name) for name in names] == [
         FIRST_ROW_COLUMN,
+        ROWS_COLUMN,
         ROW_INDEX_COLUMN,
     ]
     assert java.constant("Protocol", "QUESTION_KEY") == QUESTION_KEY

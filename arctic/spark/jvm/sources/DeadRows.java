@@ -21,6 +21,9 @@ public final class DeadRows {
   static final int PIECE = 25;
   private static final int PIECE_BYTES = 1 << PIECE - 3;
 
+  /** A file of so many rows is read in some hundredths of a second. */
+  private static final long FEW = 1 << 20;
+
   /** Of each file. */
   private final List counts;
   /** What asks for them: shares, one after the other. */
@@ -50,13 +53,37 @@ public final class DeadRows {
     return counts.size();
   }
 
+  /** Returns how many rows a file has, dead ones too. */
+  long rows(int file) {
+    return ((Number) counts.get(file)).longValue();
+  }
+
   /** Returns how many numbers of rows a file takes: its rows, dead ones too, in whole bytes. */
   public long numbers(int file) {
     return 8 * bytes(file);
   }
 
   private long bytes(int file) {
-    return (((Number) counts.get(file)).longValue() + 7) / 8;
+    return (rows(file) + 7) / 8;
+  }
+
+  /** Says whether the cores are about as busy with files that are not divided. */
+  public boolean divideEvenly() {
+    long all = 0;
+    long[] files = new long[counts.size()];
+    for (int i = 0; i < files.length; i++) {
+      files[i] = rows(i);
+      all += files[i];
+    }
+    Arrays.sort(files);
+    long[] shares = new long[context().defaultParallelism()];
+    for (int i = files.length - 1; i >= 0; i--) {
+      Arrays.sort(shares);
+      shares[0] += files[i];
+    }
+    Arrays.sort(shares);
+    return files[files.length - 1] <= FEW
+        || 3 * shares[shares.length - 1] <= 4 * (all / shares.length);
   }
 
   /** Asks for one share at a time: while its bits are passed on, they take some ten times as much. */

@@ -51,29 +51,34 @@ public final class IsAlive extends Expression implements java.io.Serializable {
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
     ExprCode first = firstRow.genCode(context);
     ExprCode index = rowIndex.genCode(context);
-    String pieces = context.addReferenceObj("deadRows", dead.pieces, AtomicReferenceArray.class.getName());
-    String bits = state(context, "byte[]", "deadBits");
-    String place = state(context, "int", "deadPlace");
     String row = context.freshName("row");
-    String piece = context.freshName("piece");
     String text = "boolean " + code.value() + " = true;\n"
         + "if (" + first.value() + " >= 0L) {\n"
         + "  long " + row + " = " + first.value() + " + " + index.value() + ";\n"
-        + "  int " + piece + " = (int) (" + row + " >> " + DeadRows.PIECE + ");\n"
-        + "  if (" + bits + " == null || " + piece + " != " + place + ") {\n"
-        + "    " + bits + " = (byte[]) ((" + Broadcast.class.getName() + ") " + pieces + ".get(" + piece
-        + ")).value();\n"
-        + "    " + place + " = " + piece + ";\n"
-        + "  }\n"
-        + "  " + code.value() + " = (" + bits + "[(int) ((" + row + " & " + IN_PIECE + "L) >> 3)] >> (int) ("
-        + row + " & 7L) & 1) == 0;\n"
+        + looksUp(context, dead, row, code.value().toString())
         + "}\n";
     return new ExprCode(
         first.code().$plus(index.code()).$plus(new CodeBlock(one(text), Trees.seq(new ArrayList()))),
         FalseLiteral$.MODULE$, code.value());
   }
 
-  private static String state(CodegenContext context, String type, String name) {
+  /** Returns statements that say of the row of a number whether it is one to keep. */
+  static String looksUp(CodegenContext context, DeadRows dead, String row, String isAlive) {
+    String pieces = context.addReferenceObj("deadRows", dead.pieces, AtomicReferenceArray.class.getName());
+    String bits = state(context, "byte[]", "deadBits");
+    String place = state(context, "int", "deadPlace");
+    String piece = context.freshName("piece");
+    return "  int " + piece + " = (int) (" + row + " >> " + DeadRows.PIECE + ");\n"
+        + "  if (" + bits + " == null || " + piece + " != " + place + ") {\n"
+        + "    " + bits + " = (byte[]) ((" + Broadcast.class.getName() + ") " + pieces + ".get(" + piece
+        + ")).value();\n"
+        + "    " + place + " = " + piece + ";\n"
+        + "  }\n"
+        + "  " + isAlive + " = (" + bits + "[(int) ((" + row + " & " + IN_PIECE + "L) >> 3)] >> (int) ("
+        + row + " & 7L) & 1) == 0;\n";
+  }
+
+  static String state(CodegenContext context, String type, String name) {
     return context.addMutableState(type, name, context.addMutableState$default$3(), false, true);
   }
 
@@ -95,7 +100,7 @@ public final class IsAlive extends Expression implements java.io.Serializable {
         new EqualTo(new BitwiseAnd(asInt(eight), bit), number(0)));
   }
 
-  private static scala.collection.immutable.Seq one(Object item) {
+  static scala.collection.immutable.Seq one(Object item) {
     return Trees.seq(Arrays.asList(new Object[] {item}));
   }
 

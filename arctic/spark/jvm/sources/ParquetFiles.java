@@ -1,9 +1,12 @@
 package arctic.spark;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -43,6 +46,7 @@ import org.apache.spark.sql.types.StructType;
 public class ParquetFiles {
   static final String WANTED = "spark.arctic.readWithSpark";
   public static final String FIRST_ROW = "_arctic_first_row";
+  public static final String ROWS = "_arctic_rows";
   /** Spark's reader fills a column of this name with the places of rows in their file. */
   public static final String ROW_INDEX = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
 
@@ -111,6 +115,15 @@ public class ParquetFiles {
     return new Project(Trees.seq(named), files);
   }
 
+  /** Returns the same files to be read without places of rows, each by one task. */
+  static HadoopFsRelation whole(HadoopFsRelation files) {
+    StructField[] columns = (StructField[]) files.dataSchema().fields();
+    StructType data = new StructType(
+        (StructField[]) Arrays.copyOf(columns, columns.length - 1)); // the place is the last
+    return new HadoopFsRelation(files.location(), files.partitionSchema(), data, scala.Option.empty(),
+        new WholeFiles((Index) files.location()), files.options(), files.sparkSession());
+  }
+
   /** By their names alone columns would also be found in a file that says nothing of its columns. */
   private static StructType withIds(StructType columns, List ids) {
     StructField[] fields = (StructField[]) columns.fields().clone();
@@ -147,6 +160,7 @@ public class ParquetFiles {
     private final List fileGroups;
     /** Of files as they were found. */
     private final Map groupsByPath = new HashMap();
+    private final Set dirty = new HashSet();
 
     Index(List paths, Map settings, long bytes, DeadRows dead, KeyGroupsAsked groups,
         List fileGroups) {
@@ -158,6 +172,10 @@ public class ParquetFiles {
       this.fileGroups = fileGroups;
     }
 
+    DeadRows dead() {
+      return dead;
+    }
+
     KeyGroupsAsked groups() {
       return groups;
     }
@@ -167,7 +185,15 @@ public class ParquetFiles {
       return ((Integer) Protocol.needed(groupsByPath, path.urlEncoded())).intValue();
     }
 
+    /** Says whether a file that was found has dead rows. */
+    synchronized boolean isDirty(Path path) {
+      return dirty.contains(path);
+    }
+
     private synchronized void note(FileStatus[] found) {
+      for (int i = 0; dead != null && i < dead.files(); i++) {
+        dirty.add(found[i].getPath());
+      }
       for (int i = 0; i < fileGroups.size(); i++) {
         groupsByPath.put(SparkPath.fromFileStatus(found[i]).urlEncoded(),
             Integer.valueOf(((Number) fileGroups.get(i)).intValue()));
@@ -187,18 +213,19 @@ public class ParquetFiles {
         KnownDeadRows.remember(dead);
       }
       for (int i = 0; i < dirty; i++) {
-        listed.add(directory(Long.valueOf(firstRow), i, i + 1, found));
+        listed.add(directory(firstRow, dead.rows(i), i, i + 1, found));
         firstRow += dead.numbers(i);
       }
       if (dirty < paths.size()) {
-        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), found));
+        listed.add(directory(-1, 0, dirty, paths.size(), found));
       }
       return Trees.seq(listed);
     }
 
-    private PartitionDirectory directory(Long firstRow, int from, int to, FileStatus[] found) {
-      InternalRow values = new GenericInternalRow(
-          dead == null ? new Object[0] : new Object[] {firstRow});
+    private PartitionDirectory directory(long firstRow, long rows, int from, int to,
+        FileStatus[] found) {
+      InternalRow values = new GenericInternalRow(dead == null ? new Object[0]
+          : new Object[] {Long.valueOf(firstRow), Long.valueOf(rows)});
       ArrayList files = new ArrayList();
       for (int i = from; i < to; i++) {
         files.add(new FileStatusWithMetadata(found[i], Trees.map(new HashMap())));
@@ -228,8 +255,8 @@ public class ParquetFiles {
 
     public StructType partitionSchema() {
       StructType schema = new StructType();
-      return dead == null ? schema : schema.add(
-          new StructField(FIRST_ROW, DataTypes.LongType, false, Metadata.empty()));
+      return dead == null ? schema
+          : schema.add(FIRST_ROW, DataTypes.LongType, false).add(ROWS, DataTypes.LongType, false);
     }
 
     public String toString() {

@@ -36,8 +36,10 @@ public final class ReadWithSpark extends Trees {
     }
     methods.extraOptimizations_$eq(
         (scala.collection.immutable.Seq) rules.appended(new ReadWithSpark()));
-    methods.extraStrategies_$eq((scala.collection.immutable.Seq) methods.extraStrategies().appended(
-        new GroupedReads()));
+    scala.collection.immutable.Seq strategies = methods.extraStrategies();
+    strategies = (scala.collection.immutable.Seq) strategies.appended(new GroupedReads());
+    methods.extraStrategies_$eq(
+        (scala.collection.immutable.Seq) strategies.appended(new LiveReads()));
     if (session.conf().getOption(ParquetFiles.WANTED).isEmpty()) {
       session.conf().set(ParquetFiles.WANTED, "true");
     }
