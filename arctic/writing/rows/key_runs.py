@@ -77,7 +77,7 @@ class KeyRuns:
         as they stand. Nothing may be added afterwards.
 
         Raises:
-            StorageError: local disk does not take the end of a run.
+            StorageError: local disk does not take the end of a run, or has lost one.
         """
         for rows in merge_runs(self._spilled.runs()):
             numbers = last_by_key(rows, self._key, events=self._events)

@@ -113,20 +113,24 @@ class SpilledRuns:
 
 
 @contextlib.contextmanager
-def _disk_errors() -> Iterator[None]:
+def _disk_errors(
+    fault: str = "do not fit on", remedy: str = "free some, or point TMPDIR elsewhere"
+) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise StorageError(
-            f"rows that are being sorted do not fit on local disk: {error}; free some, or "
-            "point TMPDIR elsewhere"
+            f"rows that are being sorted {fault} local disk: {error}; {remedy}"
         ) from error
 
 
 def _chunks_of(path: Path) -> Iterator[pa.Table]:
     number, count = 0, 1
     while number < count:
-        with pa.ipc.open_file(str(path)) as file:
+        with (
+            _disk_errors("cannot be read back from", "point TMPDIR to where nobody removes files"),
+            pa.ipc.open_file(str(path)) as file,
+        ):
             count = file.num_record_batches
             chunk = pa.Table.from_batches([file.get_batch(number)])
         yield chunk
