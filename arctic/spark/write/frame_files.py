@@ -11,16 +11,18 @@ Must not know: what the files are wanted for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from arctic.job.write.loads.rising_files import WholeFiles, may_rise, rising_shares
+from arctic.job.write.loads.file_shares import WholeFiles
+from arctic.job.write.loads.rising_files import may_rise, rising_shares
 from arctic.job.write.loads.write_rising import write_rising
+from arctic.job.write.loads.write_scanned import FilePiece, scanned_shares, write_scanned
 from arctic.job.write.write_job import WriteJob
 from arctic.spark.base.private_names import is_classic, planned
 from arctic.spark.base.spark_types import arrow_schema
@@ -37,6 +39,7 @@ _CHECKED = f"{_EXPRESSIONS}objects.AssertNotNull"
 """What an insert does to a column that takes no null. A write refuses nulls there by itself."""
 _RELATION = f"{_SOURCES}LogicalRelation"
 _FILES = f"{_SOURCES}HadoopFsRelation"
+_TASK = f"{_SOURCES}FilePartition"
 _PARQUET = f"{_SOURCES}parquet.ParquetFileFormat"
 """This class and no heir of it: tables of other formats have Parquet files with rows left out."""
 _OF_LISTING = frozenset(
@@ -56,6 +59,14 @@ _MOST_FILES = 2_000
 """More of them take long to name, and so do their footers to read."""
 _FEW_BYTES = 4 << 20
 """Up to this, one task writes the rows as fast, and nothing is asked of any file."""
+_FEWEST_BYTES = 1 << 20
+"""Below this, Spark has delivered the rows by the time that the footers are read."""
+_MOST_SCANNED_BYTES = 64 << 20
+"""Of frames that are read as Spark divides them: no task holds more of a row group's bytes."""
+_MOST_SCANNED = 100
+"""Files of such a frame: each is asked for by itself."""
+
+T = TypeVar("T")
 
 
 def whole_files(frame: DataFrame) -> WholeFiles | None:
@@ -64,12 +75,19 @@ def whole_files(frame: DataFrame) -> WholeFiles | None:
     Args:
         frame: of any session; one of Spark Connect tells nothing.
     """
-    if not is_classic(frame.sparkSession):
-        return None
-    try:
-        return _found(frame)
-    except (Py4JError, PySparkException):
-        return None  # What Spark cannot plan it will say itself, when the rows are asked for.
+    return _told(frame, _found)
+
+
+def scanned_files(frame: DataFrame) -> tuple[WholeFiles, list[list[FilePiece]]] | None:
+    """Return the files that a frame is, and what each task of Spark's would read of them, in order.
+
+    None: they are many or much, or so few bytes that it makes no difference, or the frame is
+    something else.
+
+    Args:
+        frame: as for ``whole_files``.
+    """
+    return _told(frame, _scanned)
 
 
 def written_from_files(frame: DataFrame, job: WriteJob) -> bool:
@@ -98,11 +116,64 @@ def written_from_files(frame: DataFrame, job: WriteJob) -> bool:
     return shares is not None and write_rising(job, shares, runner)
 
 
-def _found(frame: DataFrame) -> WholeFiles | None:
+def written_where_read(frame: DataFrame, job: WriteJob) -> bool:
+    """Write and commit a frame out of the files that it is, by tasks that read as Spark's would.
+
+    Args:
+        frame: of any session; each of its rows may be written by the task that has it.
+        job: the write of it.
+
+    Returns:
+        Whether it was done; if not, nothing is left of it.
+
+    Raises:
+        ArcticError: as ``write_scanned``.
+    """
+    found = scanned_files(frame)
+    if found is None:
+        return False
+    files, scanned = found
+    shares = scanned_shares(job, files, scanned, arrow_schema(frame.schema))
+    return shares is not None and write_scanned(job, shares, SparkRunner(frame.sparkSession))
+
+
+def _told(frame: DataFrame, tell: Callable[[DataFrame, Any], T | None]) -> T | None:
+    """Return what the plan of a frame tells; None: nothing, or there is none."""
+    if not is_classic(frame.sparkSession):
+        return None
+    try:
+        return tell(frame, planned(frame))
+    except (Py4JError, PySparkException):
+        return None  # What Spark cannot plan it will say itself, when the rows are asked for.
+
+
+def _scanned(frame: DataFrame, execution: Any) -> tuple[WholeFiles, list[list[FilePiece]]] | None:
+    files = _found(frame, execution)
+    if files is None or len(files.paths) > _MOST_SCANNED:
+        return None
+    if not _FEWEST_BYTES <= files.size_bytes <= _MOST_SCANNED_BYTES:
+        return None
+    scanned = []
+    for task in execution.toRdd().partitions():
+        if _class(task) != _TASK:
+            return None
+        pieces = [_piece(each) for each in task.files()]
+        scanned.append([each for each in pieces if each is not None])
+        if None in pieces:
+            return None
+    return files, scanned
+
+
+def _piece(file: Any) -> FilePiece | None:
+    path, start = _path(str(file.urlEncodedPath())), int(file.start())
+    return None if path is None else FilePiece(path=path, start=start, end=start + file.length())
+
+
+def _found(frame: DataFrame, execution: Any) -> WholeFiles | None:
     conf = frame.sparkSession.conf
     if any(str(conf.get(name)).lower() != text for name, text in _AS_FILES_SAY.items()):
         return None
-    plan = planned(frame).optimizedPlan()
+    plan = execution.optimizedPlan()
     wanted: list[int | None] = [_id(each) for each in _items(plan.output())]
     while _class(plan) == _PROJECT:
         read: dict[int | None, int | None] = {

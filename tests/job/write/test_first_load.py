@@ -13,8 +13,9 @@ from arctic.errors import ConflictError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
+from arctic.job.write.loads.file_shares import WholeFiles
 from arctic.job.write.loads.first_load import as_inserts, into_base
-from arctic.job.write.loads.rising_files import WholeFiles, may_rise, rising_shares
+from arctic.job.write.loads.rising_files import may_rise, rising_shares
 from arctic.job.write.loads.write_rising import write_rising
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.job.write.write_task import write_task

@@ -22,9 +22,8 @@ import arctic
 from arctic.errors import StorageError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.loads.file_shares import FileShare, WholeFiles
 from arctic.job.write.loads.rising_files import (
-    FileShare,
-    WholeFiles,
     divided,
     in_order_of_keys,
     may_rise,
@@ -177,6 +176,20 @@ def test_row_groups_may_share_the_first_column_of_a_key(tmp_path: Path) -> None:
     assert write_rising(job, shares, _RUNNER)
 
     assert arctic.read(NAME, warehouse=str(tmp_path / "lake")).read_all().num_rows == 40
+
+
+def test_row_groups_of_a_file_may_lie_in_another_order(tmp_path: Path) -> None:
+    """The first one in the file has the greatest keys; they are read in that of the keys."""
+    rows = _numbers(*range(8, 12), *range(4, 8), *range(4))
+    job = _begin(tmp_path, rows.schema, ["id"], **{"max-write-tasks": "1"})
+    shares = _shares(job, _write(tmp_path / "in", rows), rows.schema)
+
+    assert shares is not None
+    assert [share.parts[0][2] for share in shares] == [(2, 1, 0)]
+    assert write_rising(job, shares, _RUNNER)
+
+    read = arctic.read(NAME, warehouse=str(tmp_path / "lake")).read_all()
+    assert sorted(read["id"].to_pylist()) == [*range(12)]
 
 
 def test_a_task_may_have_a_single_row(tmp_path: Path) -> None:

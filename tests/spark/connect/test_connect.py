@@ -74,6 +74,7 @@ FILES_LEFT_OUT = {
     "write/test_hand_over.py": INSIDE,
     "write/test_node_column.py": INSIDE,
     "write/test_own_rows.py": INSIDE,
+    "write/test_scanned_files.py": INSIDE,
     "write/test_spread.py": INSIDE,
     "write/test_write_frame.py": INSIDE,
 }

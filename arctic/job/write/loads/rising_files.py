@@ -14,17 +14,14 @@ Must not know: Spark, how rows become files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
-from urllib.parse import urlsplit
+from typing import Any
 
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import FormatError, StorageError, UnsupportedError
-from arctic.iceberg.storage.far_threads import far_threads
-from arctic.iceberg.storage.table_io import TableIO
+from arctic.job.write.loads.file_shares import FileShare, WholeFiles, all_footers
 from arctic.job.write.loads.first_load import EMPTY
 from arctic.job.write.loads.source_footers import KeyedGroup, source_footer
 from arctic.job.write.write_job import WriteJob
@@ -33,32 +30,6 @@ from arctic.writing.write_request import WriteMode
 
 _ROUNDS = 3
 """Tasks for each core at most: enough to even out their speeds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeFiles:
-    """Files all of whose rows are to be written."""
-
-    paths: tuple[str, ...]
-    size_bytes: int
-    """Of all of them, when they were listed."""
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    """Columns that have another name in the files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileShare:
-    """What one task reads and writes; pickles."""
-
-    number: int
-    """Of the task; keys of a greater number are greater."""
-    parts: tuple[tuple[str, Size, tuple[int, ...]], ...]
-    """Path and size of a file, and which of its row groups, in the order of their keys."""
-    columns: pa.Schema
-    """Which, and what becomes of them."""
-    sources: tuple[str, ...]
-    """What each of them is called in the files."""
-    rows: int
 
 
 def may_rise(job: WriteJob) -> bool:
@@ -78,11 +49,6 @@ def _adds_to_nothing(job: WriteJob) -> bool:
     return job.request.mode is WriteMode.APPEND and job.on_top_of == EMPTY
 
 
-def source_access(job: WriteJob) -> TableIO:
-    """Return what opens the files of a load: no cache, for others may replace them."""
-    return job.found().io.without_cache()
-
-
 def rising_shares(
     job: WriteJob, files: WholeFiles, incoming: pa.Schema, *, parallelism: int
 ) -> tuple[FileShare, ...] | None:
@@ -98,29 +64,18 @@ def rising_shares(
     own = job.target.schema
     if any(incoming.field(name).type != own.field(name).type for name in key):
         return None
-    access = source_access(job)
-    own_store = _store(access.location)
-    if {*map(_store, files.paths)} != {own_store}:
-        return None
+    sources, stored = files.sources(incoming), files.stored(incoming)
+    first = sources[key[0]]
 
-    sources = {name: files.renamed.get(name, name) for name in incoming.names}
-    stored = pa.schema([each.with_name(sources[each.name]) for each in incoming])
+    def footer(file: int, open_file: Callable[[str], Any]) -> tuple[Size, list[KeyedGroup]] | None:
+        return source_footer(files.paths[file], open_file, stored, first, file=file)
 
-    def footer(file: int) -> tuple[Size, list[KeyedGroup]] | None:
-        first = sources[key[0]]
-        return source_footer(files.paths[file], access.open_input, stored, first, file=file)
-
-    try:
-        found = list(far_threads().map(footer, range(len(files.paths))))
-    except (StorageError, FormatError, UnsupportedError):
+    found = all_footers(job, files, footer)
+    if found is None:
         return None
-    footers = [each for each in found if each is not None]
-    if len(footers) < len(found):
-        return None
-    sizes = [size for size, _ in footers]
-    groups = [group for _, some in footers for group in some]
+    sizes, groups = found
     ordered = in_order_of_keys(groups)
-    if not ordered or sum(size.size_bytes for size in sizes) != files.size_bytes:
+    if not ordered:
         return None
     tasks = _task_count(job, files.size_bytes, parallelism)
     return tuple(
@@ -183,14 +138,3 @@ def _task_count(job: WriteJob, size_bytes: int, parallelism: int) -> int:
         most = min(most, job.max_tasks)
     # Rounds that are full, so that no core waits for the last task.
     return most if most < parallelism else min(most // parallelism, _ROUNDS) * parallelism
-
-
-def _store(location: str) -> tuple[str, str]:
-    """Return where a path leads to, as far as its beginning says.
-
-    >>> _store("/lake"), _store("file:///x"), _store("s3a://lake/x"), _store("s3://lake")
-    (('file', ''), ('file', ''), ('s3', 'lake'), ('s3', 'lake'))
-    """
-    parts = urlsplit(location)
-    scheme = parts.scheme or "file"
-    return "s3" if scheme in ("s3a", "s3n") else scheme, parts.netloc

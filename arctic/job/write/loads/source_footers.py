@@ -40,6 +40,19 @@ class KeyedGroup:
     """Of the type of ``least``; no key lies outside."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedGroup:
+    """One row group, and where in its file it lies."""
+
+    file: int
+    """Number of the file."""
+    number: int
+    """In the file."""
+    rows: int
+    middle: int
+    """The byte of the file that says whose it is where several tasks of Spark's read the file."""
+
+
 def source_footer(
     path: str, open_file: Callable[[str], Any], incoming: pa.Schema, first: str, *, file: int
 ) -> tuple[Size, list[KeyedGroup]] | None:
@@ -59,11 +72,7 @@ def source_footer(
     """
     with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
         metadata = parquet.metadata
-        texts = metadata.metadata or {}
-        is_old = texts.get(_VERSION, _NEW_CALENDAR) < _NEW_CALENDAR
-        if is_old or any(name in texts for name in _OLD_CALENDAR) or parquet.is_signed:
-            return None
-        if not all(_is_read_alike(parquet, field) for field in incoming):
+        if not _are_read_alike(parquet, incoming):
             return None
         column = parquet.leaf_column(first)
         groups = []
@@ -84,6 +93,53 @@ def source_footer(
                 )
             )
         return Size(parquet.size_bytes, metadata.num_rows), groups
+
+
+def placed_footer(
+    path: str, open_file: Callable[[str], Any], incoming: pa.Schema, *, file: int
+) -> tuple[Size, list[PlacedGroup]] | None:
+    """Return the size of a file and its row groups with rows; None: it is to be read by Spark.
+
+    Args:
+        path: of the file.
+        open_file: opens a path for reading at any position.
+        incoming: the columns that are wanted of it.
+        file: its number.
+
+    Raises:
+        FormatError: it is no whole Parquet file.
+        StorageError: it cannot be read.
+        UnsupportedError: no file system is installed for its path.
+    """
+    with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
+        if not _are_read_alike(parquet, incoming):
+            return None
+        metadata = parquet.metadata
+        every = [(number, metadata.row_group(number)) for number in parquet.row_groups]
+        groups = [
+            PlacedGroup(file=file, number=number, rows=group.num_rows, middle=_middle(group))
+            for number, group in every
+            if group.num_rows
+        ]
+        return Size(parquet.size_bytes, metadata.num_rows), groups
+
+
+def _are_read_alike(parquet: ParquetInput, incoming: pa.Schema) -> bool:
+    """Say whether Arrow reads some columns of a file as Spark does."""
+    texts = parquet.metadata.metadata or {}
+    is_old = texts.get(_VERSION, _NEW_CALENDAR) < _NEW_CALENDAR
+    if is_old or any(name in texts for name in _OLD_CALENDAR) or parquet.is_signed:
+        return False
+    return all(_is_read_alike(parquet, field) for field in incoming)
+
+
+def _middle(group: Any) -> int:
+    """Return what Parquet's own reader, which Spark has, takes for the middle of a row group."""
+    chunks = [group.column(number) for number in range(group.num_columns)]
+    start = chunks[0].data_page_offset
+    if chunks[0].has_dictionary_page:
+        start = min(start, chunks[0].dictionary_page_offset)
+    return int(start + sum(chunk.total_compressed_size for chunk in chunks) // 2)
 
 
 def _is_read_alike(parquet: ParquetInput, field: pa.Field) -> bool:

@@ -26,13 +26,11 @@ from arctic.errors import FormatError, InternalError, InvalidInputError, Unsuppo
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import Task, TaskRunner
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.loads.rising_files import FileShare, source_access
-from arctic.job.write.loads.source_footers import INT96_UNIT
+from arctic.job.write.loads.file_shares import FileShare, source_access
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import WriteWork, write_task
-from arctic.mor.files.parquet_input import ParquetInput
 from arctic.writing.rows.gather import take_rows
-from arctic.writing.target import CHUNK_ROWS, TaskResult
+from arctic.writing.target import TaskResult
 
 _REFUSED = (InvalidInputError, UnsupportedError, FormatError)
 
@@ -90,25 +88,13 @@ def _write_share(
     try:
         result = write_task(
             work,
-            keys.held(_batches(share, open_file)),
+            keys.held(share.batches(open_file)),
             partition_id=share.number,
             task_id=share.number,
         )
     except _REFUSED:
         return None
     return WrittenShare(result=result, ends=keys.ends())
-
-
-def _batches(share: FileShare, open_file: Callable[[str], Any]) -> Iterator[pa.RecordBatch]:
-    for path, size, numbers in share.parts:
-        with ParquetInput(path, open_file, size, int96_unit=INT96_UNIT) as parquet:
-            for number in numbers:
-                for _, batch in parquet.batches(share.sources, [number], CHUNK_ROWS):
-                    columns = [
-                        batch.column(source).cast(each.type)
-                        for source, each in zip(share.sources, share.columns, strict=True)
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, schema=share.columns)
 
 
 class RisingKeys:
