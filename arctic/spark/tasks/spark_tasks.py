@@ -95,7 +95,9 @@ def _answers(session: SparkSession, work: Callable[[T], R], tasks: Sequence[Task
     frame = session.createDataFrame(rows, "place int, number int, task binary")
     # Not mapInArrow, which needs pandas. What has effects must not be moved or done twice.
     result_of = arrow_udf(_results, "binary").asNondeterministic()  # type: ignore[call-overload]
-    spread = frame.repartitionById(len(tasks), F.col("place"))
+    # Of one task nothing need be exchanged: a stage and a plan that adapts would be for nothing.
+    is_single = len(tasks) == 1
+    spread = frame.coalesce(1) if is_single else frame.repartitionById(len(tasks), F.col("place"))
     return spread.select("number", result_of(F.col("task")).alias("result"))
 
 

@@ -31,7 +31,7 @@ GROUP_PREFIX = "arctic-"
 def collect_watched(
     frame: DataFrame, *, title: str, tasks: int, told: Callable[[int], None]
 ) -> list[Row]:
-    """Return the rows of a frame whose last step is a shuffle into that many tasks.
+    """Return the rows of a frame whose last step is a shuffle into that many tasks, or one task.
 
     Args:
         frame: what to collect.

@@ -104,6 +104,25 @@ def test_each_task_is_one_of_sparks_and_results_are_in_order(
     assert [partition for _, _, partition in answers] == list(range(count))
 
 
+@pytest.mark.parametrize(("count", "stages"), [(1, 1), (2, 2)])
+def test_a_single_task_is_the_only_stage_of_its_job(
+    spark: SparkSession, count: int, stages: int
+) -> None:
+    """Several are sent to their places first."""
+
+    def work(value: int) -> str | None:
+        context = TaskContext.get()
+        assert context is not None
+        return context.getLocalProperty("spark.jobGroup.id")
+
+    group, *_ = _run(spark, work, [1] * count)
+    tracker = spark.sparkContext.statusTracker()
+
+    assert group is not None
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    assert max(len(job.stageIds) for job in jobs if job is not None) == stages
+
+
 def test_heavy_tasks_begin_first(spark: SparkSession) -> None:
     """Spark begins partitions in their order."""
     answers = _run(spark, _where(), [1, 9, 5])
