@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import LocalFileSystem
 
 import arctic
 from arctic.errors import StorageError
@@ -158,3 +160,19 @@ def test_files_that_are_replaced_or_removed_are_not_read(tmp_path: Path) -> None
     with pytest.raises(StorageError, match=r"0\.parquet"):
         write_scanned(job, shares, _RUNNER)
     assert not list((tmp_path / "lake").rglob("*.parquet"))
+
+
+def test_row_groups_come_in_their_order_and_neighbours_together(tmp_path: Path) -> None:
+    """To find each of very many by itself would take as long as the square of their number."""
+    files = _files(tmp_path / "in", [f"a{n}" for n in range(20)])
+    job = _begin(tmp_path)
+    shares = _shares(job, files, [_whole(files, 0)])
+    assert shares is not None
+    ((path, size, numbers),) = shares[0].parts
+    assert numbers == (0, 1, 2, 3, 4)
+
+    turned = replace(shares[0], parts=((path, size, (2, 3, 4, 1, 0)),))
+    batches = turned.batches(LocalFileSystem().open_input_file)
+    found = [batch.column("id").to_pylist() for batch in batches]
+
+    assert found == [[*range(8, 20)], [*range(4, 8)], [*range(4)]]

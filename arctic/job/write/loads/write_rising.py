@@ -6,7 +6,8 @@ Rules:
     - Rows that do not, or that are refused for anything else, are left to whoever arranges rows:
       what was written is deleted, and nothing was committed.
 
-Memory: of a task, a chunk of rows, a row group that is read and those that are written.
+Memory: of a task, a chunk of rows, a run of row groups that is read (64 MiB, or one of them) and
+those that are written.
 
 Must not know: Spark.
 """
