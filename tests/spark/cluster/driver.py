@@ -35,6 +35,8 @@ SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",
+    # What runs is told when it begins: a task may end within the 100 ms of the default.
+    "spark.ui.liveUpdate.period": "0ms",
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
     "spark.speculation.quantile": "0.3",
