@@ -124,15 +124,6 @@ class DeletionVectors:
         self._remember(wanted, now)
         return [each.dead for each in now]
 
-    def dead_rows_here(self, work: VectorWork) -> Sequence[RowSet | None]:
-        """Return what ``dead_rows`` does where this process looks it up, else ``known_rows``."""
-        wanted = _asked(work)
-        known = [self._recall(asked) for asked in wanted]
-        missing = _missing(wanted, known)
-        if _are_few(missing):
-            return self._looked_up(work, wanted, known, missing, LocalRunner(1))
-        return _complete(wanted, known)
-
     def known_rows(self, work: VectorWork) -> list[RowSet | None]:
         """Return the dead rows of each file; None: some delete was not looked up in it yet."""
         wanted = _asked(work)
@@ -144,7 +135,11 @@ class DeletionVectors:
         Raises:
             ArcticError: as ``dead_rows``.
         """
-        self.dead_rows_here(work)
+        wanted = _asked(work)
+        known = [self._recall(asked) for asked in wanted]
+        missing = _missing(wanted, known)
+        if _are_few(missing):
+            self._looked_up(work, wanted, known, missing, LocalRunner(1))
 
     def _recall(self, asked: _Asked) -> _Known | None:
         known = self._remembered.get(asked.identity)
