@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from arctic.errors import FormatError, StorageError, UnsupportedError
+from arctic.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.job.write.loads.source_footers import INT96_UNIT
@@ -27,6 +27,9 @@ from arctic.job.write.write_job import WriteJob
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.writing.target import CHUNK_ROWS
+
+REFUSED = (InvalidInputError, UnsupportedError, FormatError)
+"""What a task meets in rows that Spark is to deliver, for it says what is wrong with them."""
 
 G = TypeVar("G")
 

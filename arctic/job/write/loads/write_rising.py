@@ -23,17 +23,15 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.event_order import compare_neighbours
-from arctic.errors import FormatError, InternalError, InvalidInputError, UnsupportedError
+from arctic.errors import InternalError, InvalidInputError
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import Task, TaskRunner
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.loads.file_shares import FileShare, source_access
+from arctic.job.write.loads.file_shares import REFUSED, FileShare, source_access
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import WriteWork, write_task
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.target import TaskResult
-
-_REFUSED = (InvalidInputError, UnsupportedError, FormatError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ def _write_share(
             partition_id=share.number,
             task_id=share.number,
         )
-    except _REFUSED:
+    except REFUSED:
         return None
     return WrittenShare(result=result, ends=keys.ends())
 

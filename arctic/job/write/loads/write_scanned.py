@@ -22,18 +22,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.errors import FormatError, InternalError, InvalidInputError, UnsupportedError
+from arctic.errors import InternalError
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import Task, TaskRunner
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.loads.file_shares import FileShare, WholeFiles, all_footers, source_access
+from arctic.job.write.loads.file_shares import (
+    REFUSED,
+    FileShare,
+    WholeFiles,
+    all_footers,
+    source_access,
+)
 from arctic.job.write.loads.source_footers import PlacedGroup, placed_footer
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import WriteWork, write_task
 from arctic.mor.files.parquet_footer import Size
 from arctic.writing.target import TaskResult
-
-_REFUSED = (InvalidInputError, UnsupportedError, FormatError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +147,7 @@ def _write_share(
         return write_task(
             work, share.batches(open_file), partition_id=share.number, task_id=share.number
         )
-    except _REFUSED:
+    except REFUSED:
         return None
 
 
