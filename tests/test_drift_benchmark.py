@@ -128,6 +128,8 @@ def test_a_section_is_replaced_alone_and_losses_come_first() -> None:
     once = with_losses(with_section(page, DRIFT, "one"), DRIFT, ["load: x takes 0.50x"])
     twice = with_losses(with_section(once, DRIFT, "two"), DRIFT, ["load: y takes 0.40x"])
     twice = with_losses(twice, "Through Spark", ["delete: z takes 0.30x"])
+    nowhere = with_losses(page, "Through Spark", [])
+    somewhere = with_losses(nowhere, DRIFT, ["load: x takes 0.50x"])
     anew = with_losses(with_others(page.replace("old", "new"), twice), "Through Spark", [])
 
     titles = [line.removeprefix("## ") for line in twice.splitlines() if line.startswith("## ")]
@@ -136,5 +138,7 @@ def test_a_section_is_replaced_alone_and_losses_come_first() -> None:
     assert "x takes" not in twice
     assert f"- {DRIFT}: load: y takes 0.40x" in anew
     assert "z takes" not in anew
+    assert "- None." in nowhere
+    assert "- None." not in somewhere
     assert anew.count("\ntwo\n") == 1
     assert "\nnew\n" in anew

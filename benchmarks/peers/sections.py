@@ -21,6 +21,7 @@ OTHERS = (DRIFT, TPCH, CH)
 """Sections that other commands than ``make bench-peers`` write."""
 
 _MARK = "\n## "
+_NONE = "- None."
 _ABOUT = """Every figure of this page by which another system that merges is at least 5 % faster,
 first of all; the time is a multiple of Arctic's. Each command writes its own lines when it writes
 its section."""
@@ -88,10 +89,10 @@ def with_losses(text: str, title: str, losses: Sequence[str]) -> str:
     """Return a page whose first section has these lines of a benchmark, and those of others."""
     parts = text.split(_MARK)
     old = next((part for part in parts if part.startswith(BEHIND)), "")
-    lines = [line for line in old.splitlines() if line.startswith("- ")]
+    lines = [line for line in old.splitlines() if line.startswith("- ") and line != _NONE]
     lines = [line for line in lines if not line.startswith(f"- {title}: ")]
     lines += [f"- {title}: {loss}" for loss in losses]
-    section = "\n".join([BEHIND, "", _ABOUT, "", *(lines or ["- None."]), ""])
+    section = "\n".join([BEHIND, "", _ABOUT, "", *(lines or [_NONE]), ""])
     kept = [part for part in parts[1:] if not part.startswith(BEHIND)]
     return _MARK.join([parts[0], section, *kept])
 
