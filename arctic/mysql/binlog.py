@@ -40,6 +40,8 @@ _WITHOUT_ROWS = frozenset({5, 13, 27, 28, 36, 37, 41})
 heartbeats, and what MySQL's groups of servers tell one another."""
 _SAVEPOINT = re.compile(r"(SAVEPOINT|ROLLBACK\s+TO(?:\s+SAVEPOINT)?)\s+(.+)", re.IGNORECASE)
 _ROWS = {"WriteRowsEvent": "I", "UpdateRowsEvent": "U", "DeleteRowsEvent": "D"}
+Alterations = tuple[tuple[Alteration, int], ...]
+"""Statements that altered a table, one after the other, and where of the log each ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,8 @@ class BinlogPiece:
     """A piece of the log."""
 
     rows: tuple[LoggedRows, ...]
-    altered: Mapping[str, tuple[Alteration, int]]
-    """Source -> what was done to it at the very beginning of the piece, and where that ended."""
+    altered: Mapping[str, Alterations]
+    """Source -> what was done to it at the very beginning of the piece."""
     reached: int
 
 
@@ -92,7 +94,7 @@ class Binlog:
             StorageError: the server cannot be reached, or has no such piece of the log any more.
         """
         rows: list[LoggedRows] = []
-        altered: dict[str, tuple[Alteration, int]] = {}
+        altered: dict[str, Alterations] = {}
         count = size = 0
         with mysql_errors("read the binary log"):
             while count < limit and size < _MOST_BYTES:
@@ -156,11 +158,7 @@ class Binlog:
         return True
 
     def _statement(
-        self,
-        event: Any,
-        kind: str,
-        rows: list[LoggedRows],
-        altered: dict[str, tuple[Alteration, int]],
+        self, event: Any, kind: str, rows: list[LoggedRows], altered: dict[str, Alterations]
     ) -> list[LoggedRows] | None:
         """Take an event in; return what it completes, or None if it has to begin a piece."""
         if kind in _ROWS:
@@ -241,7 +239,7 @@ class Binlog:
         self.place, self._is_open = reached, False
 
     def _query(
-        self, event: Any, rows: list[LoggedRows], altered: dict[str, tuple[Alteration, int]]
+        self, event: Any, rows: list[LoggedRows], altered: dict[str, Alterations]
     ) -> list[LoggedRows] | None:
         query = event.query if isinstance(event.query, str) else event.query.decode()
         word = query.strip().upper()
@@ -264,11 +262,7 @@ class Binlog:
         return self._definition(event, query, rows, altered)
 
     def _definition(
-        self,
-        event: Any,
-        query: str,
-        rows: list[LoggedRows],
-        altered: dict[str, tuple[Alteration, int]],
+        self, event: Any, query: str, rows: list[LoggedRows], altered: dict[str, Alterations]
     ) -> list[LoggedRows] | None:
         """Take in a statement that may alter tables; it begins a piece if it does."""
         database = event.schema.decode() if isinstance(event.schema, bytes) else event.schema
@@ -283,8 +277,7 @@ class Binlog:
             return None
         self._reach(event)
         for source, done in others.items():
-            before, _ = altered.get(source, (Alteration(), 0))
-            altered[source] = before.then(done), self.place
+            altered[source] = (*altered.get(source, ()), (done, self.place))
         done_rows = [
             LoggedRows(source=source, kind="T", columns=(), payload=b"", ends=self.place)
             for source in emptied

@@ -5,6 +5,7 @@ Rules:
       row, or changes no rows at all is known as such by its form, word by word.
     - Every other one that names the table may have changed rows in silence: they are copied again.
       Where it may have taken rows away, the copy takes the place of all of them.
+    - What a server carries out of a comment, from ``/*!`` on, is no comment here.
 
 Must not know: servers, tables.
 """
@@ -15,9 +16,11 @@ import re
 from dataclasses import dataclass
 
 _NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
-_COMMENT = re.compile(r"^\s*(?:/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)\s*", re.DOTALL)
+_TEXT = r"'(?:[^'\\]|''|\\.)*'"
+_QUOTED = rf"(?:{_TEXT}|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`)"
+_COMMENT = re.compile(rf"({_QUOTED})|/\*(?!M?!).*?\*/|(?:#|--(?=\s|$))[^\n]*", re.DOTALL)
 _IDLE = re.compile(
-    r"(?:GRANT|REVOKE|SET|FLUSH|ANALYZE|OPTIMIZE|CHECK|REPAIR|CHECKSUM|USE|SHOW)\b"
+    r"(?:GRANT|REVOKE|SET(?!\s+STATEMENT\b)|FLUSH|ANALYZE|OPTIMIZE|CHECK|REPAIR|CHECKSUM|USE|SHOW)\b"
     r"|(?:CREATE|ALTER|DROP)\s+(?:OR\s+REPLACE\s+)?(?:ALGORITHM\s*=\s*\w+\s+)?"
     r"(?:DEFINER\s*=\s*\S+\s+)?(?:SQL\s+SECURITY\s+\w+\s+)?(?:AGGREGATE\s+)?"
     r"(?:TEMPORARY|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE|SEQUENCE|SERVER)\b"
@@ -28,9 +31,7 @@ _CREATE = re.compile(
     rf"CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:{_NAME}\s*\.\s*)?({_NAME})",
     re.IGNORECASE,
 )
-_TRUNCATE = re.compile(
-    rf"TRUNCATE\s+(?:TABLE\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}\s*(?:/\*.*\*/)?\s*;?", re.IGNORECASE
-)
+_TRUNCATE = re.compile(rf"TRUNCATE\s+(?:TABLE\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE)
 _DROP_DATABASE = re.compile(
     rf"DROP\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORECASE
 )
@@ -43,19 +44,21 @@ _RENAMED = re.compile(
     rf"|CHANGE\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?({_NAME})\s+({_NAME})\s.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_TEXT = r"'(?:[^'\\]|''|\\.)*'"
+_DROPPED = re.compile(
+    rf"DROP\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?"
+    rf"(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|INDEX|KEY|CONSTRAINT|FOREIGN|CHECK)\b)({_NAME})",
+    re.IGNORECASE,
+)
 _ADDED = re.compile(
     rf"ADD\s+(?:COLUMN\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(?!(?:INDEX|KEY|UNIQUE|FULLTEXT|SPATIAL|PRIMARY|"
-    rf"CONSTRAINT|FOREIGN|CHECK|PARTITION|PERIOD|SYSTEM)\b)({_NAME})\s+(?!TIMESTAMP\b)\w+"
+    rf"CONSTRAINT|FOREIGN|CHECK|PARTITION|PERIOD|SYSTEM)\b)({_NAME})\s+(?!(?:TIMESTAMP|SERIAL)\b)\w+"
     rf"(?:\s+PRECISION)?(?:\s*\((?:[^()']|{_TEXT})*\))?"
     rf"(?:\s+(?:UNSIGNED|SIGNED|ZEROFILL|NULL|DEFAULT\s+NULL|FIRST|AFTER\s+{_NAME}|COMMENT\s+{_TEXT}|"
     rf"(?:CHARACTER\s+SET|CHARSET|COLLATE)\s*=?\s*\w+))*",
     re.IGNORECASE,
 )
 _KEEPS_ROWS = re.compile(
-    rf"DROP\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?"
-    rf"(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|INDEX|KEY|CONSTRAINT|FOREIGN|CHECK)\b){_NAME}"
-    rf"|DROP\s+(?:INDEX|KEY|CONSTRAINT|FOREIGN\s+KEY|CHECK)\s+(?:IF\s+EXISTS\s+)?{_NAME}"
+    rf"DROP\s+(?:INDEX|KEY|CONSTRAINT|FOREIGN\s+KEY|CHECK)\s+(?:IF\s+EXISTS\s+)?{_NAME}"
     rf"|ADD\s+(?:(?:UNIQUE|FULLTEXT|SPATIAL)(?:\s+(?:INDEX|KEY))?|INDEX|KEY)\b.*"
     rf"|RENAME\s+(?:INDEX|KEY)\s+.*|COMMENT\s*=?\s*{_TEXT}|AUTO_INCREMENT\s*=?\s*\d+"
     r"|ENGINE\s*=?\s*InnoDB|(?:ALGORITHM|LOCK|ROW_FORMAT)\s*=?\s*\w+|FORCE",
@@ -70,33 +73,19 @@ _TAKES_ROWS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
-    """What a statement did to one table."""
+    """What a statement did to one table; all clauses name columns as they were before it."""
 
     renames: tuple[tuple[str, str], ...] = ()
     """Columns: before, after."""
+    drops: tuple[str, ...] = ()
     adds: tuple[str, ...] = ()
-    """Columns that are null in every row."""
+    """Columns that are null in every row, unless they were there and it lets them be."""
     rewrites: bool = False
     """Whether rows may have been changed."""
     replaces: bool = False
     """Whether the table may have other rows now."""
     truncates: bool = False
     """Whether it emptied the table, and did nothing else."""
-
-    def then(self, later: Alteration) -> Alteration:
-        """Return what both did, one after the other."""
-        origin = {after: before for before, after in self.renames}
-        moved = {before for before, _ in later.renames}
-        kept = [pair for pair in self.renames if pair[1] not in moved]
-        added = [(origin.get(before, before), after) for before, after in later.renames]
-        # A column that was added under one name and renamed is added under the other.
-        names = dict(later.renames)
-        return Alteration(
-            renames=(*kept, *added),
-            adds=(*(names.get(name, name) for name in self.adds), *later.adds),
-            rewrites=self.rewrites or later.rewrites,
-            replaces=self.replaces or later.replaces,
-        )
 
 
 def alteration_of(statement: str, database: str, schema: str, table: str) -> Alteration | None:
@@ -132,18 +121,21 @@ def alteration_of(statement: str, database: str, schema: str, table: str) -> Alt
 
 
 def _altered(clauses: str) -> Alteration:
-    renames, adds, rewrites = [], [], False
+    renames, drops, adds, rewrites = [], [], [], False
     for clause in _split(clauses):
-        renamed, added = _RENAMED.fullmatch(clause), _ADDED.fullmatch(clause)
-        if renamed is not None:
+        if (renamed := _RENAMED.fullmatch(clause)) is not None:
             before, after = (plain(name) for name in renamed.groups() if name is not None)
             renames += [(before, after)] if before != after else []
             rewrites = rewrites or renamed[1] is None
-        elif added is not None:
+        elif (dropped := _DROPPED.fullmatch(clause)) is not None:
+            drops.append(plain(dropped[1]))
+        elif (added := _ADDED.fullmatch(clause)) is not None:
             adds.append(plain(added[1]))
         elif not _KEEPS_ROWS.fullmatch(clause):
             rewrites = True
-    return Alteration(renames=tuple(renames), adds=tuple(adds), rewrites=rewrites)
+    return Alteration(
+        renames=tuple(renames), drops=tuple(drops), adds=tuple(adds), rewrites=rewrites
+    )
 
 
 def plain(name: str) -> str:
@@ -161,19 +153,18 @@ def _names(text: str, name: str) -> bool:
 
 
 def _without_comments(statement: str) -> str:
-    while (found := _COMMENT.match(statement)) is not None:
-        statement = statement[found.end() :]
-    return statement.strip().rstrip(";").strip()
+    bare = _COMMENT.sub(lambda found: found[1] or " ", statement)
+    return bare.strip().rstrip(";").strip()
 
 
 def _without_texts(text: str) -> str:
-    return re.sub(rf"{_TEXT}|`(?:[^`]|``)*`", " ", text)
+    return re.sub(_QUOTED, " ", text)
 
 
 def _split(clauses: str) -> list[str]:
     """Return the clauses of a list: commas in brackets and quotes part none."""
     found, depth, begins = [], 0, 0
-    for part in re.finditer(rf"{_TEXT}|`(?:[^`]|``)*`|[(),]", clauses):
+    for part in re.finditer(rf"{_QUOTED}|[(),]", clauses):
         mark = part[0]
         depth += (mark == "(") - (mark == ")")
         if mark == "," and not depth:

@@ -33,8 +33,8 @@ class Copies:
         """Upsert the rows of a source as they are now, or put them in the place of all rows.
 
         Returns:
-            Up to where of the log the mirror holds everything; -1: that is not known. None: the
-            columns of the source have to be followed first.
+            Up to where of the log exactly the changes are in the copy; -1: that is not known. None:
+            the columns of the source have to be followed first.
         """
         name = mirror.state.table
         if self._source.find(name, mirror.state) is None:
@@ -46,8 +46,7 @@ class Copies:
             replaces = mirror.state.copy_replaces and not only_special
             mode = "overwrite" if replaces else "upsert"
             self.copy(mirror, now, mode=mode, only_special=only_special)
-        # Rows that the copy does not have may be in a mirror that keeps others.
-        return place if replaces else -1
+        return place
 
     def take_broken(self) -> list[pa.Table]:
         """Return the rows that could not be read since the last call."""

@@ -193,8 +193,10 @@ class MirrorSession:
                 self._unlike.add(name)
                 continue
             logger.info("copied %s", name)
-            done = replace(mirror.state, copy_after=None, copy_replaces=False)
-            self._remember(name, done.beyond(place))
+            copied = max(place, mirror.state.copied)
+            done = replace(mirror.state, copy_after=None, copy_replaces=False, copied=copied)
+            # Rows that the copy does not have may be in a mirror that kept others.
+            self._remember(name, done.beyond(place) if mirror.state.copy_replaces else done)
 
     def _remember(self, name: str, state: MirrorState) -> None:
         self._tables[name] = self._tables[name].with_state(state)

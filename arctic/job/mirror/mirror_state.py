@@ -48,6 +48,9 @@ class MirrorState:
     """All rows are to be copied again once the log is followed up to here; None: they are not."""
     copy_replaces: bool = False
     """Whether that copy takes the place of all rows: of a table that is gone no log has deletes."""
+    copied: int = -1
+    """All rows were copied again as of here, which may be ahead of what was followed; -1: they were
+    not, or the log does not say."""
     place: int = -1
     """Everything up to here of the log is in the table, whatever its batches say; -1: they do."""
     log: str = ""

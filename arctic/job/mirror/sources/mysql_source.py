@@ -24,7 +24,8 @@ from arctic.job.mirror.mirror_settings import MirrorSettings
 from arctic.job.mirror.mirror_source import LogPiece
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.source_clock import Moment
-from arctic.mysql.binlog import Binlog
+from arctic.job.mirror.sources.column_numbers import numbered
+from arctic.mysql.binlog import Alterations, Binlog
 from arctic.mysql.binlog_events import change_events
 from arctic.mysql.binlog_stream import file_number, log_end, log_files, mark_of, now_ms
 from arctic.mysql.mysql_tables import (
@@ -35,7 +36,6 @@ from arctic.mysql.mysql_tables import (
     system_of_server,
 )
 from arctic.mysql.server import connected, server_of, sole_user
-from arctic.mysql.statements import Alteration
 from arctic.mysql.table_copy import copied_rows, one_snapshot
 
 
@@ -94,7 +94,7 @@ class MySqlSource:
             facts = find_facts(self.connection, schema, name)
             if facts is None:
                 raise NotFoundError(f"table {schema}.{name} of MySQL not found")
-            tables.append(_source_table(facts, None, Alteration(), -1))
+            tables.append(_source_table(facts, None, ()))
         return tuple(tables)
 
     def find(self, name: str, state: MirrorState | None) -> SourceTable | None:
@@ -102,13 +102,8 @@ class MySqlSource:
         facts = find_facts(self.connection, *parse_table(name, None))
         if facts is None:
             return None
-        done, place = Alteration(), -1
-        if self._log is not None and state is not None:
-            done, place = self._log.altered.get(name, (done, place))
-            if place <= state.place:
-                # The mirror has followed it.
-                done, place = Alteration(), -1
-        return _source_table(facts, state, done, place)
+        done: Alterations = () if self._log is None or state is None else self._log.done_to(state)
+        return _source_table(facts, state, done)
 
     def check(self, table: SourceTable) -> None:
         """Do nothing: whatever is found can be followed."""
@@ -178,8 +173,8 @@ class BinlogLog:
 
     binlog: Binlog
     limit: int
-    altered: Mapping[str, tuple[Alteration, int]] = field(default_factory=dict)
-    """Source -> what was done to it in the last piece, and where."""
+    altered: Mapping[str, Alterations] = field(default_factory=dict)
+    """Source -> what was done to it in the last piece."""
     _columns: dict[str, frozenset[str]] = field(default_factory=dict)
     """Source -> the columns of its events in the last piece."""
 
@@ -198,9 +193,22 @@ class BinlogLog:
     def may_differ(self, state: MirrorState) -> bool:
         """Say whether a statement altered a table, or its events have other columns."""
         if state.table in self.altered:
-            return self.altered[state.table][1] > state.place
+            return bool(self.done_to(state))
         seen = self._columns.get(state.table)
         return seen is not None and seen != {column.name for column in state.columns}
+
+    def done_to(self, state: MirrorState) -> Alterations:
+        """Return what the last piece says was done to a table, and its mirror has not followed.
+
+        A copy that was ahead of the log has its values under the names of then already: a statement
+        that would move them again has them copied once more.
+        """
+        found = []
+        for each, place in self.altered.get(state.table, ()):
+            is_ahead = bool(each.renames) and place <= state.copied
+            if place > state.place:
+                found.append((replace(each, rewrites=True) if is_ahead else each, place))
+        return tuple(found)
 
     def noted(self, state: MirrorState, reached: int) -> MirrorState:
         """Return the place too, once for each file of the log."""
@@ -219,44 +227,40 @@ class BinlogLog:
 
 
 def _source_table(
-    facts: TableFacts, state: MirrorState | None, done: Alteration, place: int
+    facts: TableFacts, state: MirrorState | None, altered: Alterations
 ) -> SourceTable:
     """Return a table whose columns have the numbers that a mirror has for them.
 
     Args:
         facts: the table as it is now.
         state: what its mirror remembers; None: there is none.
-        done: what was done to it since.
-        place: where.
+        altered: what the mirror has to follow.
     """
+    done = [each for each, _ in altered]
     known = {} if state is None else {column.name: column.position for column in state.columns}
-    names = {column.name for column in facts.columns}
-    for before, after in done.renames:
-        if before in known and before not in names and after in names and after not in known:
-            known[after] = known.pop(before)
-    free = max(known.values(), default=0) + 1
-    columns = []
-    for column in facts.columns:
-        is_new = column.name not in known
-        columns.append(
-            TableColumn(
-                position=free if is_new else known[column.name],
-                name=column.name,
-                type=column.type,
-                describe=source_column,
-                has_missing=is_new and state is not None and column.name not in done.adds,
-            )
-        )
-        free += is_new
+    names = [column.name for column in facts.columns]
+    numbers = dict(zip(names, numbered(names, known, done), strict=True))
     oid, filenode = (1, 0) if state is None else (state.oid, state.filenode)
+    # Another column is the key now, by the names of the old one.
+    is_rekeyed = any(known.get(name, numbers[name].number) != numbers[name].number
+                     for name in facts.key)  # fmt: skip
     return SourceTable(
         schema=facts.schema,
         name=facts.name,
-        oid=oid + done.replaces,
-        columns=tuple(columns),
+        oid=oid + (is_rekeyed or any(each.replaces for each in done)),
+        columns=tuple(
+            TableColumn(
+                position=numbers[column.name].number,
+                name=column.name,
+                type=column.type,
+                describe=source_column,
+                has_missing=state is not None and not numbers[column.name].is_explained,
+            )
+            for column in facts.columns
+        ),
         key=facts.key,
         identity="f",
-        filenode=filenode + done.rewrites,
+        filenode=filenode + any(each.rewrites for each in done),
         is_current=True,
-        place=place,
+        place=max((place for _, place in altered), default=-1),
     )
