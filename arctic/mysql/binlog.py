@@ -7,7 +7,6 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,7 +24,7 @@ from arctic.mysql.binlog_stream import (
 )
 from arctic.mysql.characters import BinlogColumn
 from arctic.mysql.server import mysql_errors
-from arctic.mysql.statements import Alteration, alteration_of, plain
+from arctic.mysql.statements import Alteration, alteration_of, savepoint_of
 
 _CHECKSUM_BYTES = 4
 _MOST_BYTES = 2**26
@@ -38,7 +37,6 @@ _BEGINNING_NUMBERS = frozenset({34, 42})
 _WITHOUT_ROWS = frozenset({5, 13, 27, 28, 36, 37, 41})
 """Numbers of events that the client does not read and that say nothing of rows: variables,
 heartbeats, and what MySQL's groups of servers tell one another."""
-_SAVEPOINT = re.compile(r"(SAVEPOINT|ROLLBACK\s+TO(?:\s+SAVEPOINT)?)\s+(.+)", re.IGNORECASE)
 _ROWS = {"WriteRowsEvent": "I", "UpdateRowsEvent": "U", "DeleteRowsEvent": "D"}
 Alterations = tuple[tuple[Alteration, int], ...]
 """Statements that altered a table, one after the other, and where of the log each ended."""
@@ -125,7 +123,7 @@ class Binlog:
                 last = place_of(self._stream.log_file, self._stream.log_pos)
                 self.place = max(self.place, last)
             self._stream, self._is_open = None, False
-            self._pending.clear()
+            self._forget()
         return event
 
     def _opened(self) -> Any:
@@ -153,7 +151,7 @@ class Binlog:
         if file_number(begun) == file_number(self.place):
             return False
         # A transaction that a file leaves open was rolled back when the server came up again.
-        self._pending.clear()
+        self._forget()
         self.place, self.mark = begun, ""
         return True
 
@@ -224,10 +222,14 @@ class Binlog:
     def _committed(self, event: Any, rows: list[LoggedRows]) -> list[LoggedRows]:
         self._reach(event)
         done = [replace(each, ends=self.place) for each in self._pending]
-        self._pending.clear()
-        self._savepoints.clear()
+        self._forget()
         rows += done
         return done
+
+    def _forget(self) -> None:
+        """Take no more rows of the transaction to be there."""
+        self._pending.clear()
+        self._savepoints.clear()
 
     def _reach(self, event: Any) -> None:
         reached = (file_number(self.place) << POSITION_BITS) | event.packet.log_pos
@@ -251,15 +253,24 @@ class Binlog:
         if word == "ROLLBACK":
             self._pending.clear()
             return self._committed(event, rows)
-        saved = _SAVEPOINT.fullmatch(query.strip())
+        saved = savepoint_of(query)
         if saved is not None:
-            name = plain(saved[2].strip())
-            if saved[1].upper() == "SAVEPOINT":
-                self._savepoints[name] = len(self._pending)
-            else:
-                del self._pending[self._savepoints.get(name, 0) :]
+            self._go_back(*saved)
             return []
         return self._definition(event, query, rows, altered)
+
+    def _go_back(self, verb: str, name: str) -> None:
+        """Note how many rows there are at a savepoint, or take back those that came after it."""
+        if verb == "SAVEPOINT":
+            self._savepoints[name] = len(self._pending)
+        elif verb == "ROLLBACK" and self._pending:
+            if name not in self._savepoints:
+                raise UnsupportedError(
+                    f"the log rolls back to savepoint {name!r}, which its transaction did not set, "
+                    "so which of its rows stay is not known; drop the mirrors, and they are "
+                    "copied anew"
+                )
+            del self._pending[self._savepoints[name] :]
 
     def _definition(
         self, event: Any, query: str, rows: list[LoggedRows], altered: dict[str, Alterations]
@@ -271,6 +282,9 @@ class Binlog:
             for schema, table in self.sources
             if (done := alteration_of(query, database, schema, table)) is not None
         }
+        if not found and self._pending:
+            # Inside of a transaction, whose place counts once it is complete.
+            return []
         emptied = [source for source, done in found.items() if done.truncates]
         others = {source: done for source, done in found.items() if not done.truncates}
         if others and rows:

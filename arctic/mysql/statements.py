@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from arctic.errors import UnsupportedError
+
 _NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
 _TEXT = r"'(?:[^'\\]|''|\\.)*'"
 _QUOTED = rf"(?:{_TEXT}|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`)"
@@ -69,6 +71,12 @@ _TAKES_ROWS = re.compile(
     r"|\bRENAME\s+(?!COLUMN\b|INDEX\b|KEY\b)",
     re.IGNORECASE,
 )
+_SAVEPOINT = re.compile(
+    r"(?:(SAVEPOINT)|(ROLLBACK)(?:\s+WORK)?\s+TO(?:\s+SAVEPOINT)?|(RELEASE)\s+SAVEPOINT)"
+    r"(?:\s+([^\s`\"']+)|\s*(`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"))",
+    re.IGNORECASE,
+)
+_SAVES = re.compile(r"(?:SAVEPOINT|ROLLBACK|RELEASE)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,13 +146,42 @@ def _altered(clauses: str) -> Alteration:
     )
 
 
+def savepoint_of(statement: str) -> tuple[str, str] | None:
+    """Return what a statement does with a savepoint, and the savepoint; None: it is about none.
+
+    >>> savepoint_of("rollback work to savepoint `Half way` -- again")
+    ('ROLLBACK', 'half way')
+
+    Args:
+        statement: as the log has it.
+
+    Returns:
+        SAVEPOINT, ROLLBACK or RELEASE, and a name that is equal for all ways to write it.
+
+    Raises:
+        UnsupportedError: it begins as one does, and goes on in no known way.
+    """
+    text = _without_comments(statement)
+    found = _SAVEPOINT.fullmatch(text)
+    if found is not None:
+        verb, name = (part for part in found.groups() if part is not None)
+        return verb.upper(), plain(name).lower()
+    if _SAVES.match(text):
+        raise UnsupportedError(
+            f"the log has {statement[:200]!r}, and which rows it takes back is not known here; "
+            "drop the mirrors, and they are copied anew"
+        )
+    return None
+
+
 def plain(name: str) -> str:
     """Return a name as it is without quotes.
 
-    >>> plain("`a``b`"), plain("c")
-    ('a`b', 'c')
+    >>> plain("`a``b`"), plain('"c"'), plain("d")
+    ('a`b', 'c', 'd')
     """
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+    quote = name[:1]
+    return name[1:-1].replace(quote * 2, quote) if quote in ("`", '"') else name
 
 
 def _names(text: str, name: str) -> bool:

@@ -119,6 +119,25 @@ def test_changes_of_the_log_follow_the_copy(source: Followed) -> None:
     assert source.quarantine() == []
 
 
+def test_savepoints_of_a_transaction_that_also_wrote_what_cannot_be_taken_back(
+    source: Followed,
+) -> None:
+    """Only then the log has the rows, and that they were taken back, in the words of the user."""
+    source.run("CREATE TABLE kept (id INT) ENGINE=MyISAM")
+    source.mirror()
+    for key, back in enumerate(["ROLLBACK TO Half", "ROLLBACK TO half", "ROLLBACK WORK TO HALF",
+                                "/* a */ ROLLBACK TO SAVEPOINT `half` /* b */"]):  # fmt: skip
+        source.run(
+            "BEGIN", f"INSERT INTO t (id) VALUES ({key}0 + 100)", "SAVEPOINT Half",
+            f"INSERT INTO t (id) VALUES ({key}1 + 100)", "INSERT INTO kept VALUES (1)", back,
+            f"INSERT INTO t (id) VALUES ({key}2 + 100)", "COMMIT",
+        )  # fmt: skip
+    source.mirror()
+    source.check()
+
+    assert len(source.rows()) == 2 + 8
+
+
 def test_statements_of_a_row_each_are_followed(source: Followed) -> None:
     """What the log repeats of the tables is taken in once; what is another table by then is not."""
     source.tables = ("t", "u")

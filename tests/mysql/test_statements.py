@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arctic.mysql.statements import Alteration, alteration_of
+from arctic.errors import UnsupportedError
+from arctic.mysql.statements import Alteration, alteration_of, savepoint_of
 
 ADDS = Alteration(adds=("a",))
 REWRITES, REPLACES = Alteration(rewrites=True), Alteration(replaces=True)
@@ -73,3 +74,29 @@ def test_a_table_of_another_database_is_another_one() -> None:
     """Its own is named, or in use."""
     assert alteration_of("TRUNCATE t", "other", "shop", "t") is None
     assert alteration_of("TRUNCATE shop.t", "other", "shop", "t") == Alteration(truncates=True)
+
+
+SAVEPOINTS = {
+    "SAVEPOINT `A b`": ("SAVEPOINT", "a b"),
+    "savepoint A": ("SAVEPOINT", "a"),
+    "ROLLBACK TO a": ("ROLLBACK", "a"),
+    "ROLLBACK TO`a`": ("ROLLBACK", "a"),
+    "rollback work to savepoint A;": ("ROLLBACK", "a"),
+    '/* app */ ROLLBACK/**/WORK -- all\n TO "A""b" # done': ("ROLLBACK", 'a"b'),
+    "ROLLBACK TO savepoint": ("ROLLBACK", "savepoint"),
+    "RELEASE SAVEPOINT a": ("RELEASE", "a"),
+    "INSERT INTO t VALUES ('SAVEPOINT a')": None,
+    "ALTER TABLE t DROP savepoint": None,
+}
+
+
+@pytest.mark.parametrize("statement", SAVEPOINTS)
+def test_a_savepoint_has_one_name_however_it_is_written(statement: str) -> None:
+    """Whatever its case, quotes, and the words that may be left out."""
+    assert savepoint_of(statement) == SAVEPOINTS[statement]
+
+
+def test_what_may_take_rows_back_and_is_not_understood_is_refused() -> None:
+    """Rows that were taken back would be applied."""
+    with pytest.raises(UnsupportedError, match=r"ROLLBACK /\*!40000 WORK \*/ TO a'.* copied anew"):
+        savepoint_of("ROLLBACK /*!40000 WORK */ TO a")
