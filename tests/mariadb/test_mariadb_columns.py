@@ -1,4 +1,4 @@
-"""Names of columns of MariaDB that other columns take."""
+"""Names of columns that other columns take, and columns of the mirror's own, in MariaDB."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import arctic
+from arctic.errors import InvalidInputError
 from arctic.job.mirror.sources.mysql_source import MySqlSource
 from tests.mariadb.followed import Followed
 
@@ -144,3 +147,51 @@ def test_another_column_becomes_the_key_under_the_old_name(source: Followed) -> 
     source.check()
 
     assert [row["id"] for row in source.rows()] == [1, 100, 200, 300]
+
+
+def test_a_column_of_the_mirror_itself_keeps_its_values(source: Followed) -> None:
+    """While rows change, are added, taken away and copied; a name is given once."""
+    source.mirror()
+    table = arctic.open_table("m.t", **source.place)
+    table.evolve_schema(add={"note": pa.string()})
+    table.update("id < 3", {"note": "'mine'"})
+    source.run(
+        "UPDATE t SET a = 11 WHERE id = 1", "DELETE FROM t WHERE id = 3",
+        "INSERT INTO t VALUES (5, 50, 500)", "UPDATE t SET id = 20 WHERE id = 2",
+    )  # fmt: skip
+    source.mirror()
+    logged = source.rows()
+    source.run("ALTER TABLE t ADD COLUMN c INT NOT NULL DEFAULT 7")
+    source.mirror()
+    copied = source.rows()
+
+    assert [(row["id"], row["a"], row["note"]) for row in logged] == [
+        (1, 11, "mine"), (4, None, None), (5, 50, None), (20, 20, None),
+    ]  # fmt: skip
+    assert [{**row, "c": 7} for row in logged] == copied
+    source.run("ALTER TABLE t ADD COLUMN note INT")
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match=r"column note, and its mirror 'm\.t' has"):
+            source.mirror()
+    table.evolve_schema(rename={"note": "mine"})
+    source.run("UPDATE t SET note = 5 WHERE id = 5")
+    source.mirror()
+    assert [(row["note"], row["mine"]) for row in source.rows()] == [
+        (None, "mine"), (None, None), (5, None), (None, None),
+    ]  # fmt: skip
+    source.run("TRUNCATE t", "INSERT INTO t (id) VALUES (1)")
+    source.mirror()
+    assert [(row["id"], row["mine"]) for row in source.rows()] == [(1, None)]
+
+
+def test_a_column_that_mirrors_one_and_is_gone_is_named(source: Followed) -> None:
+    """With what brings it back."""
+    source.mirror()
+    table = arctic.open_table("m.t", **source.place)
+    table.evolve_schema(rename={"a": "mine"})
+    source.run("UPDATE t SET a = 1")
+    with pytest.raises(InvalidInputError, match=r"'m\.t' has no column a any more"):
+        source.mirror()
+    table.evolve_schema(rename={"mine": "a"})
+    source.mirror()
+    source.check()

@@ -7,13 +7,14 @@ Rules:
     - A column that is new has null in each row that does not mention it, unless the source filled
       its rows in silence: by a default, or because it was rewritten. Then all rows are copied.
     - Of a table that is gone no log has deletes, so the copy of another one replaces all rows.
+    - What mirrors nothing was added by whoever uses the table, and stays.
 
 Must not know: catalogs, the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -44,7 +45,7 @@ def column_step(
     """
     is_other = source.oid != state.oid
     is_rewritten = is_other or source.filenode != state.filenode
-    known = _by_name(mirror, source) if is_other else _by_number(state)
+    known = _by_name(state, source) if is_other else _by_number(state)
     change = change_by_number(mirror, known, [column.source_column for column in source.columns])
     begun_anew = {c.position for c in source.columns if is_other or c.name in change.add}
     silent = {c.position for c in source.columns if c.has_missing or c.position in known}
@@ -99,9 +100,9 @@ def _by_number(state: MirrorState) -> dict[int, str]:
     return {column.position: column.name for column in state.columns}
 
 
-def _by_name(mirror: pa.Schema, source: SourceTable) -> dict[int, str]:
+def _by_name(state: MirrorState, source: SourceTable) -> dict[int, str]:
     """Return columns by the numbers of another source; what it has not gets numbers of none."""
-    names: Collection[str] = set(mirror.names)
+    names = {column.name for column in state.columns}
     known = {c.position: c.name for c in source.columns if c.name in names}
-    gone = sorted(set(names).difference(known.values()))
+    gone = sorted(names.difference(known.values()))
     return known | {-number: name for number, name in enumerate(gone, start=1)}

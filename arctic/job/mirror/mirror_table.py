@@ -6,6 +6,7 @@ Rules:
     - What the log does not say (defaults of new columns, rewrites) is copied again: all rows, once
       the log is followed beyond the moment of the comparison. Events after that moment know the
       new columns, and repeat what the copy already saw; a key's last event is right in any case.
+    - Columns that mirror nothing are not in the rows that are written, so they keep what they hold.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class MirrorTable:
             log_end: a place of the log that was reached after ``source`` was looked at.
 
         Raises:
-            InvalidInputError: the key of the source is another one.
+            InvalidInputError: the key of the source is another one, or the mirror has columns that
+                do not fit.
         """
         key = tuple(self.opened.table.primary_key)
         if source.key != key:
@@ -78,7 +80,16 @@ class MirrorTable:
                 f"{', '.join(source.key)}, its mirror {self.opened.table.name!r} {', '.join(key)}; "
                 "drop the mirror, and it is copied anew"
             )
+        ours = [column.name for column in self._columns_in_order()]
         step = column_step(self.opened.arrow_schema, self.state, source, log_end=log_end)
+        theirs = {*step.change.add, *step.change.rename.values()}
+        taken = theirs.intersection(self.opened.arrow_schema.names).difference(ours)
+        if taken:
+            raise InvalidInputError(
+                f"table {source.full_name} of {self.dialect.source} now has the column "
+                f"{', '.join(sorted(taken))}, and its mirror {self.opened.table.name!r} has one of "
+                "that name which mirrors nothing; rename or drop that one, and run again"
+            )
         change = SchemaChange(
             add=step.change.add,
             rename=step.change.rename,
@@ -109,11 +120,14 @@ class MirrorTable:
 
     def write_copy(self, rows: Iterator[pa.Table], mode: str, write: WriteRows) -> None:
         """Write whole rows in one commit; ``mode`` is that of a write."""
-        schema = pa.schema([field.remove_metadata() for field in self.opened.arrow_schema])
-        schema = pa.schema([field.with_nullable(True) for field in schema])
+        fields = [self.opened.arrow_schema.field(c.name) for c in self._columns_in_order()]
+        schema = pa.schema([field.remove_metadata().with_nullable(True) for field in fields])
         batches = (batch for table in rows for batch in table.cast(schema).to_batches())
         reader = pa.RecordBatchReader.from_batches(schema, batches)
-        write(reader, {**self.reference.options, opt.WRITE_MODE.name: mode})
+        how = {opt.WRITE_MODE.name: mode}
+        if mode == "upsert":
+            how[opt.MISSING_COLUMNS.name] = "keep"
+        write(reader, {**self.reference.options, **how})
 
     def _read_columns(self, shape: str | None) -> list[ReadColumn]:
         described = () if shape is None else self.dialect.columns_of(shape)
@@ -152,8 +166,17 @@ class MirrorTable:
         )
 
     def _columns_in_order(self) -> list[MirrorColumn]:
+        """Return the columns that mirror one, in the order of the table."""
         by_name = {column.name: column for column in self.state.columns}
-        return [by_name[name] for name in self.opened.arrow_schema.names]
+        there = self.opened.arrow_schema.names
+        gone = [name for name in by_name if name not in there]
+        if gone:
+            raise InvalidInputError(
+                f"table {self.opened.table.name!r} has no column {', '.join(gone)} any more, where "
+                f"it mirrors {self.state.table}; give it its name back, or drop the table, and it "
+                "is copied anew"
+            )
+        return [by_name[name] for name in there if name in by_name]
 
     def _evolved(self, change: SchemaChange, state: MirrorState) -> MirrorTable:
         opened = evolve_schema(self.reference.config, self.reference.identifier, change)

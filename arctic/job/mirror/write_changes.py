@@ -84,7 +84,7 @@ def write_changes(
             rows = rows.sort_by(ORDER).drop_columns([ORDER])
         else:
             how[opt.ORDERING_COLUMN.name] = ORDER
-            # Columns that were added since the rows were made.
+            # Columns that mirror nothing, or were added since the rows were made.
             how[opt.MISSING_COLUMNS.name] = "keep"
         write(rows.to_reader(), {**given, **how})
 

@@ -126,3 +126,12 @@ def test_a_copy_that_is_due_stays_due() -> None:
     step = column_step(MIRROR, due, SOURCE, log_end=END)
 
     assert (step.state.copy_after, step.state.copy_replaces) == (5, True)
+
+
+def test_a_column_that_mirrors_nothing_stays() -> None:
+    """Also where another table takes the place of the source."""
+    mirror = MIRROR.append(pa.field("note", pa.string()))
+    other = replace(SOURCE, oid=8, columns=(ID,))
+
+    assert column_step(mirror, STATE, SOURCE, log_end=END).change.is_nothing
+    assert column_step(mirror, STATE, other, log_end=END).change.drop == ("city",)
