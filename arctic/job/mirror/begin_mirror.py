@@ -119,6 +119,8 @@ class _Beginning:
                 partition_by=self.settings.partition_by.get(source.full_name, ()),
                 dialect=self.source.dialect,
             )
+        # With the numbers that the mirror has for its columns.
+        source = self.source.find(source.full_name, mirror.state) or source
         mirror = mirror.brought_in_step(source, 0)
         mirror = mirror.with_state(new_state(source, system=self.system, writer=writer))
         self.copies.clear(mirror)
