@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.columns.field_ids import field_id, field_with_id
+from arctic.columns.field_ids import PathIds, field_id, field_with_id
 from arctic.errors import InternalError
 from arctic.table.files import ColumnBounds
 from arctic.table.filters.predicate import Predicate
@@ -87,8 +87,8 @@ class ReadRequest:
     """Upper bound for the rows of a batch, inclusive."""
     verifies_pages: bool
     """Whether pages are compared with their checksums, where they have some."""
-    name_mapping: Mapping[str, int] | None
-    """Top-level column name to field id, for files that carry no ids."""
+    name_mapping: PathIds | None
+    """Which fields the columns of files that carry no ids are; None: nobody says so."""
     ordering: pa.Schema = field(default_factory=lambda: pa.schema([]))
     """The table's ordering columns, most significant first, with field ids; empty: it has none."""
     engine: MergeEngine = MergeEngine.LAST_ROW

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from arctic.columns.field_ids import PathIds
 from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
@@ -139,7 +140,7 @@ def request(
     row_filter: Predicate | None = None,
     max_delete_bytes: int = 2**20,
     batch_rows: int = 1000,
-    name_mapping: Mapping[str, int] | None = None,
+    name_mapping: PathIds | None = None,
 ) -> ReadRequest:
     """Return a request for all columns of the small table."""
     return ReadRequest(

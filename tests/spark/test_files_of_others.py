@@ -14,7 +14,7 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField,
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.typedef import Record
-from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 import arctic
 from tests.iceberg.plain_readers import plain_catalog
@@ -107,6 +107,38 @@ def test_files_that_were_registered_are_arctic_s_own(lake: Lake, tmp_path: Path)
     plan = check(lake, "id", "region", is_scan=False, is_python=True)
 
     assert "Spark does not read its files: column 'id': schema.name-mapping.default says" in plan
+
+
+def test_fields_that_were_renamed_keep_their_values(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In files without ids, by every way to read them; SQL keeps up what their columns are."""
+    path = tmp_path / "given.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "place": [{"city": "Rome"}, {"city": "Oslo"}]}), path)
+    arctic.create_table("db.other", pa.schema([("id", pa.int64())]), warehouse=lake.warehouse)
+    city = NestedField(3, "city", StringType(), required=False)
+    place = NestedField(2, "place", StructType(city), required=False)
+    with plain_catalog(lake.warehouse) as catalog:
+        table = catalog.create_table(NAME, Schema(COLUMNS.fields[0], place))
+        table.add_files([f"file://{path}"])
+        with table.update_schema() as update:
+            update.rename_column("place.city", "town")
+    arctic.adopt(NAME, primary_key="id", warehouse=lake.warehouse)
+
+    rows = lake.load()
+    assert sorted(rows.select("id", "place.town").collect()) == [(1, "Rome"), (2, "Oslo")]
+    assert rows.where("place.town = 'Oslo'").select("id").collect() == [(2,)]
+    assert sorted(rows.groupBy("place.town").count().collect()) == [("Oslo", 1), ("Rome", 1)]
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", lake.warehouse)
+    lake.spark.sql(f"ALTER TABLE arctic.{NAME} RENAME COLUMN place TO spot")
+    later = pa.table({"id": [3], "spot": [{"town": "Bern"}]})
+    path = tmp_path / "later.parquet"
+    pq.write_table(later, path)
+    with plain_catalog(lake.warehouse) as catalog:
+        catalog.load_table(NAME).add_files([f"file://{path}"])
+    found = lake.load().select("id", "spot.town").collect()
+
+    assert sorted(found) == [(1, "Rome"), (2, "Oslo"), (3, "Bern")]
 
 
 def test_columns_that_changed_are_told(lake: Lake) -> None:

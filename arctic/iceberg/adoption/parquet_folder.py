@@ -53,7 +53,7 @@ from arctic.iceberg.ownership.new_location import new_location
 from arctic.iceberg.ownership.registered_table import register_table
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
-from arctic.iceberg.values.named_columns import NAME_MAPPING
+from arctic.iceberg.values.name_mapping import NAME_MAPPING
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.schema import iceberg_schema
 

@@ -30,7 +30,7 @@ from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
-from arctic.iceberg.values.named_columns import NAME_MAPPING
+from arctic.iceberg.values.name_mapping import NAME_MAPPING
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.options import MAY_DELETE

@@ -35,6 +35,7 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.schema_sync import commit_schema
 from arctic.iceberg.values.layout.index_columns import check_index
 from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates
+from arctic.iceberg.values.name_mapping import NAME_MAPPING, followed_mapping
 from arctic.iceberg.values.named_columns import check_named, check_unnamed, moved, renamed
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
 from arctic.retry import SMALL_RACES
@@ -275,7 +276,11 @@ def _updates(
             )
     properties = base.properties
     of_columns, gone = moved(properties, change.rename, change.drop)
-    wanted = {**of_columns, **renamed(subject, properties, change.rename), **change.properties}
+    named = renamed(subject, properties, change.rename)
+    if NAME_MAPPING in properties:
+        mapping = properties[NAME_MAPPING]
+        named[NAME_MAPPING] = followed_mapping(subject, mapping, base.schema(), schema)
+    wanted = {**of_columns, **named, **change.properties}
     if any(properties.get(name) != text for name, text in wanted.items()):
         updates = (*updates, SetPropertiesUpdate(updates=wanted))
     asked = dict.fromkeys((*change.removed_properties, *gone))

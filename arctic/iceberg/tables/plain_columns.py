@@ -10,7 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import NestedField
 
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.values.named_columns import NAME_MAPPING
+from arctic.iceberg.values.name_mapping import NAME_MAPPING
 
 _PLAIN = (
     types.BinaryType,

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from arctic.errors import InvalidInputError
+from arctic.iceberg.values.name_mapping import NAME_MAPPING
 from arctic.options import (
     AGGREGATE_FUNCTIONS,
     DATA_EXPIRE_FIELD,
@@ -37,8 +38,6 @@ _OPTIONS: tuple[Option[Any], ...] = (
     SEQUENCE_GROUPS,
     SORT_COLUMNS,
 )
-NAME_MAPPING = "schema.name-mapping.default"
-"""Iceberg's: which columns those of files without field ids are."""
 METRICS_OF_COLUMN = "write.metadata.metrics.column."
 OF_ONE_COLUMN = (
     METRICS_OF_COLUMN,
@@ -154,6 +153,9 @@ def followed(
     }
     of_one = {key: base[key] for key, *_ in _of_one_column(base) if change.get(key) != base[key]}
     gone = [key for key, *_ in _of_one_column(change) if key not in base]
+    mapping = base.get(NAME_MAPPING)
+    if mapping is not None and change.get(NAME_MAPPING, mapping) != mapping:
+        named[NAME_MAPPING] = mapping
     return {**named, **of_one}, gone
 
 

@@ -14,9 +14,8 @@ Memory: ``MOST_FILES`` files in all kept plans, of which each takes about a kilo
 
 from __future__ import annotations
 
-import json
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.values.named_columns import NAME_MAPPING
+from arctic.iceberg.values.name_mapping import NAME_MAPPING, mapped_ids
 from arctic.job.read.asked_read import ReadSettings
 from arctic.last_used import LastUsed
 from arctic.mor.request import ReadRequest, RowValues
@@ -196,7 +195,11 @@ def merge_request(
         schema: exactly what every batch has.
         row_filter: rows that do not match are left out.
         among: rows without one of these values are not needed.
+
+    Raises:
+        InvalidInputError: a property of the table that is no name mapping.
     """
+    text = opened.table.properties.get(NAME_MAPPING)
     return ReadRequest(
         schema=schema,
         key=pa.schema([opened.arrow_schema.field(name) for name in opened.table.primary_key]),
@@ -212,25 +215,13 @@ def merge_request(
         max_delete_bytes=settings.max_delete_bytes,
         batch_rows=BATCH_ROWS,
         verifies_pages=settings.verifies_pages,
-        name_mapping=_name_mapping(opened.table.properties),
+        name_mapping=mapped_ids(text) if text is not None else None,
         identity_partitions={
             field.source_id: place
             for place, field in enumerate(opened.table.partition_fields)
             if field.transform == "identity"
         },
     )
-
-
-def _name_mapping(properties: Mapping[str, str]) -> Mapping[str, int] | None:
-    text = properties.get(NAME_MAPPING)
-    if text is None:
-        return None
-    return {
-        name: field["field-id"]
-        for field in json.loads(text)
-        if "field-id" in field
-        for name in field["names"]
-    }
 
 
 class KeptPlans:

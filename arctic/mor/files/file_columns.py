@@ -12,7 +12,13 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.types as pt
 
-from arctic.columns.field_ids import field_id, has_field_ids, known_field_id
+from arctic.columns.field_ids import (
+    PathIds,
+    field_id,
+    has_field_ids,
+    known_field_id,
+    with_field_ids,
+)
 from arctic.columns.integers.integer_index import IntArray
 from arctic.errors import FormatError, InternalError
 from arctic.mor.files.project import Convert, converter
@@ -104,7 +110,6 @@ class FileColumns:
         self.subject = f"file {file.path!r}"
         self._kind, self._schema = file.kind, schema.remove_metadata()
         self._partition = file.partition if request.identity_partitions else None
-        self._by_name = not has_field_ids(schema)
         self.fields = self._by_id(schema, request.name_mapping)
         self.constants: Mapping[int, Value] = {
             TRANSACTION_ID_FIELD_ID: file.transaction_id,
@@ -165,24 +170,25 @@ class FileColumns:
         if number == _ROW_POSITION:
             return _Column(target, None, _nothing, is_position=True)
         subject = f"{self.subject}, column {target.name!r}"
-        convert = converter(source, target, by_name=self._by_name, subject=subject)
+        convert = converter(source, target, subject=subject)
         return _Column(target, name, convert)
 
-    def _by_id(
-        self, schema: pa.Schema, name_mapping: Mapping[str, int] | None
-    ) -> dict[int, pa.Field]:
+    def _by_id(self, schema: pa.Schema, name_mapping: PathIds | None) -> dict[int, pa.Field]:
         names = schema.names
         if len(set(names)) < len(names):
             raise FormatError(f"{self.subject}: two columns have one name, in {names!r}")
-        if not self._by_name:
-            numbered = ((field_id(field), field) for field in schema)
-            return {number: field for number, field in numbered if number is not None}
-        if name_mapping is None:
-            raise FormatError(
-                f"{self.subject}: no column has a field id; expected ids, or the table property "
-                "'schema.name-mapping.default'"
-            )
-        return {name_mapping[field.name]: field for field in schema if field.name in name_mapping}
+        if not has_field_ids(schema):
+            if name_mapping is None:
+                raise FormatError(
+                    f"{self.subject}: no column has a field id; expected ids, or the table "
+                    "property 'schema.name-mapping.default'"
+                )
+            try:
+                schema = with_field_ids(schema, name_mapping)
+            except FormatError as error:
+                raise FormatError(f"{self.subject}: {error.message}") from error
+        numbered = ((field_id(field), field) for field in schema)
+        return {number: field for number, field in numbered if number is not None}
 
 
 def _nothing(batch: pa.RecordBatch) -> pa.Array:

@@ -2,7 +2,7 @@
 
 Rules:
     - Nested fields are matched by id at every depth: renamed, reordered, added (null) and dropped
-      ones. Only in a file without any id are they matched by name.
+      ones. A file without any id is given those of the table's name mapping before.
     - A value is never changed: a type that cannot be widened exactly is refused, and so is a
       timestamp that loses digits.
     - A column that is there with the right type costs nothing.
@@ -27,13 +27,12 @@ Convert = Callable[[pa.Array], pa.Array]
 """Turns a column of a file into the column that was asked for."""
 
 
-def converter(source: pa.Field | None, target: pa.Field, *, by_name: bool, subject: str) -> Convert:
+def converter(source: pa.Field | None, target: pa.Field, *, subject: str) -> Convert:
     """Return what turns a file's column into the target's type.
 
     Args:
         source: the column as the file declares it; None when the file has none.
         target: name, type, nullability and field ids that are asked for.
-        by_name: whether nested fields have no ids and are matched by name.
         subject: what to call the column in an error, with its file.
 
     Raises:
@@ -41,31 +40,29 @@ def converter(source: pa.Field | None, target: pa.Field, *, by_name: bool, subje
     """
     if pat.is_dictionary(target.type):
         values = target.with_type(target.type.value_type)
-        plain = converter(source, values, by_name=by_name, subject=subject)
+        plain = converter(source, values, subject=subject)
         return lambda column: _encoded(column, plain, target.type)
     if source is None or pat.is_null(source.type):
         if not target.nullable:
             raise FormatError(f"{subject}: required column is missing; expected {target.type}")
         return lambda column: pa.nulls(len(column), target.type)
-    if _is_same(source, target, by_name):
+    if _is_same(source, target):
         return _unchanged
     if pat.is_struct(source.type) and pat.is_struct(target.type):
-        return _struct(source, target, by_name, subject)
+        return _struct(source, target, subject)
     if is_any_list(source.type) and pat.is_list(target.type):
-        return _list(source, target, by_name, subject)
+        return _list(source, target, subject)
     if pat.is_map(source.type) and pat.is_map(target.type):
-        return _map(source, target, by_name, subject)
+        return _map(source, target, subject)
     if child_fields(source.type) or not reads_as(source.type, target.type):
         raise FormatError(f"{subject}: type {source.type} cannot be read as {target.type}")
     return lambda column: widen(column, target.type, subject)
 
 
-def _same_field(field: pa.Field, fields: Sequence[pa.Field], *, by_name: bool) -> int | None:
+def _same_field(field: pa.Field, fields: Sequence[pa.Field]) -> int | None:
     """Return the number of the field that is the same one; None when there is none."""
     for at, candidate in enumerate(fields):
-        if by_name and candidate.name == field.name:
-            return at
-        if not by_name and field_id(candidate) == field_id(field) is not None:
+        if field_id(candidate) == field_id(field) is not None:
             return at
     return None
 
@@ -81,29 +78,28 @@ def _unchanged(column: pa.Array) -> pa.Array:
     return column
 
 
-def _is_same(source: pa.Field, target: pa.Field, by_name: bool) -> bool:
+def _is_same(source: pa.Field, target: pa.Field) -> bool:
     """Say whether a column can be handed on: Arrow compares types, but not the ids in them."""
     if source.type != target.type:
         return False
     pairs = zip(child_fields(source.type), child_fields(target.type), strict=True)
-    return by_name or all(
-        field_id(ours) == field_id(theirs) and _is_same(ours, theirs, by_name)
-        for ours, theirs in pairs
+    return all(
+        field_id(ours) == field_id(theirs) and _is_same(ours, theirs) for ours, theirs in pairs
     )
 
 
-def _struct(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+def _struct(source: pa.Field, target: pa.Field, subject: str) -> Convert:
     held, wanted = child_fields(source.type), child_fields(target.type)
-    if not by_name and all(field_id(child) is None for child in held):
+    if all(field_id(child) is None for child in held):
         raise FormatError(
-            f"{subject}: its nested fields have no ids, though other columns have; expected ids"
+            f"{subject}: its nested fields have no ids, though other columns have; expected ids in "
+            "the file, or in the table property 'schema.name-mapping.default'"
         )
-    places = [_same_field(child, held, by_name=by_name) for child in wanted]
+    places = [_same_field(child, held) for child in wanted]
     converts = [
         converter(
             None if place is None else held[place],
             child,
-            by_name=by_name,
             subject=f"{subject}.{child.name}",
         )
         for place, child in zip(places, wanted, strict=True)
@@ -120,13 +116,12 @@ def _struct(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> 
     return convert
 
 
-def _list(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+def _list(source: pa.Field, target: pa.Field, subject: str) -> Convert:
     # A list has one child, so it is the same one whatever its name and id are.
     plain = pa.list_(source.type.value_field)
     turn = converter(
         source.type.value_field,
         target.type.value_field,
-        by_name=by_name,
         subject=f"{subject}.{target.type.value_field.name}",
     )
 
@@ -138,9 +133,9 @@ def _list(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Co
     return convert
 
 
-def _map(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+def _map(source: pa.Field, target: pa.Field, subject: str) -> Convert:
     parts = [
-        converter(ours, theirs, by_name=by_name, subject=f"{subject}.{theirs.name}")
+        converter(ours, theirs, subject=f"{subject}.{theirs.name}")
         for ours, theirs in zip(child_fields(source.type), child_fields(target.type), strict=True)
     ]
 

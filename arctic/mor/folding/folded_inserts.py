@@ -224,7 +224,7 @@ def _matching(batch: pa.RecordBatch, names: dict[int, str], asked: ReadRequest) 
     for number in dict.fromkeys(test.field_id for test in tests_of(asked.row_filter)):
         source = batch.schema.field(names[number])
         target = field_with_id(str(number), comparison_type(source.type), number)
-        convert = converter(source, target, by_name=False, subject="a filter")
+        convert = converter(source, target, subject="a filter")
         columns[number] = convert(batch.column(source.name))
     assert asked.row_filter is not None
     return matching_rows(asked.row_filter, columns, len(batch))

@@ -61,6 +61,11 @@ def texts(place: dict[str, Any], name: str) -> tuple[str | None, str | None]:
         ("write.metadata.metrics.default", "truncate(0)", "expected none, counts, full"),
         ("write.metadata.metrics.column.id", "most", "expected none, counts, full"),
         ("schema.name-mapping.default", "{", "expected a name mapping"),
+        (
+            "schema.name-mapping.default",
+            '[{"field-id": 1, "names": ["a"]}, {"field-id": 2, "names": ["a"]}]',
+            "name 'a' is that of fields 1 and 2",
+        ),
         ("change.file-index.hash-bucket", "3", "a power of two"),
         ("ordering-column", "id", "is an option of a call"),
         ("s3.secret-access-key", "x", "for everybody to read"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
@@ -215,9 +215,7 @@ def test_nested_fields_evolve_like_columns(files: LocalFiles) -> None:
 def test_a_slice_of_nested_values_evolves_as_the_whole_does(start: int) -> None:
     """Offsets and null bits are those of the slice."""
     column = pa.array(OLD_VALUES, OLD_NESTED)
-    convert = converter(
-        field("old", OLD_NESTED, 10), field("new", NEW_NESTED, 10), by_name=False, subject="test"
-    )
+    convert = converter(field("old", OLD_NESTED, 10), field("new", NEW_NESTED, 10), subject="test")
     for end in range(start, 6):
         turned = convert(column[start:end])
         turned.validate(full=True)
@@ -231,7 +229,7 @@ def test_lists_and_maps_as_columns_evolve_in_slices() -> None:
         old, new = OLD_NESTED.field(old_name), NEW_NESTED.field(new_name)
         values = [None if one is None else one[old.name] for one in OLD_VALUES]
         expected = [None if one is None else one[new.name] for one in NEW_VALUES]
-        convert = converter(old, new, by_name=False, subject="test")
+        convert = converter(old, new, subject="test")
         for start in range(5):
             turned = convert(pa.array(values, old.type)[start:])
             turned.validate(full=True)
@@ -280,14 +278,63 @@ def test_a_required_column_must_not_hold_nulls(files: LocalFiles) -> None:
 
 
 def test_a_file_without_ids_is_read_through_the_name_mapping(files: LocalFiles) -> None:
-    """Top-level names are mapped; nested fields of such a file are matched by name."""
+    """A column may have several names; what the mapping does not name is not in the table."""
     stored = pa.table({"id": [1], "alias": ["x"], "s": [{"a": 5, "b": 6}], "other": [True]})
-    nested = field("s", struct(field("b", pa.int64(), 12), field("c", pa.int64(), 13)), 10)
+    nested = field("s", struct(field("now", pa.int64(), 12), field("a", pa.int64(), 13)), 10)
     wanted = pa.schema([*TABLE, nested])
-    mapping = {"id": 1, "text": 2, "alias": 2, "s": 10}
+    mapping = {("id",): 1, ("text",): 2, ("alias",): 2, ("s",): 10, ("s", "b"): 12}
     assert read_as(files, stored, wanted, name_mapping=mapping) == [
-        {"id": 1, "text": "x", "s": {"b": 6, "c": None}}
+        {"id": 1, "text": "x", "s": {"now": 6, "a": None}}
     ]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [pa.list_, pa.large_list, lambda item: pa.list_(pa.field("array", item))],
+    ids=["list", "large", "other name"],
+)
+def test_nested_fields_without_ids_evolve_like_those_with(
+    files: LocalFiles, points: Callable[[pa.DataType], pa.DataType]
+) -> None:
+    """In structs, lists and maps, whatever the file calls an element."""
+    plain = pa.struct(
+        {
+            "x": pa.int32(),
+            "gone": pa.string(),
+            "points": points(pa.struct({"p": pa.float32()})),
+            "tags": pa.map_(pa.string(), pa.struct({"v": pa.int32()})),
+        }
+    )
+    paths = {
+        "old": 10, "old.x": 11, "old.gone": 12, "old.points": 13, "old.points.element": 14,
+        "old.points.element.p": 15, "old.tags": 16, "old.tags.key": 17, "old.tags.value": 18,
+        "old.tags.value.v": 19,
+    }  # fmt: skip
+    mapping = {tuple(path.split(".")): number for path, number in paths.items()}
+    stored = pa.table({"old": pa.array(OLD_VALUES, plain)})
+    wanted = pa.schema([field("new", NEW_NESTED, 10)])
+
+    found = read_as(files, stored, wanted, name_mapping=mapping)
+
+    assert found == [{"new": value} for value in NEW_VALUES]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({("s",): 10}, "column 's': its nested fields have no ids"),
+        ({("s",): 10, ("s", "a"): 11, ("s", "b"): 11}, "names 'a' and 'b' are both field 11"),
+        ({("s",): 10, ("t",): 10, ("s", "a"): 11}, "names 's' and 't' are both field 10"),
+    ],
+)
+def test_names_that_do_not_tell_the_fields_are_refused(
+    files: LocalFiles, mapping: dict[tuple[str, ...], int], message: str
+) -> None:
+    """Null would be read where there is a value, or one of two values."""
+    stored = pa.table({"s": [{"a": 1, "b": 2}], "t": [{"a": 3, "b": 4}]})
+    wanted = pa.schema([field("s", struct(field("a", pa.int64(), 11)), 10)])
+    with pytest.raises(FormatError, match=message):
+        read_as(files, stored, wanted, name_mapping=mapping)
 
 
 def test_a_file_without_ids_and_without_mapping_is_refused(files: LocalFiles) -> None:
