@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField,
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.typedef import Record
-from pyiceberg.types import LongType, NestedField, StringType, StructType
+from pyiceberg.types import LongType, NestedField, StringType, StructType, TimestamptzType
 
 import arctic
 from tests.iceberg.plain_readers import plain_catalog
-from tests.spark.lake import NAME, Lake, shown_plan
+from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 
 pytestmark = pytest.mark.spark
 
@@ -141,6 +142,30 @@ def test_fields_that_were_renamed_keep_their_values(
     assert sorted(found) == [(1, "Rome"), (2, "Oslo"), (3, "Bern")]
 
 
+def test_times_of_96_bits_are_the_same_to_both_readers(lake: Lake) -> None:
+    """Instants of every year, whichever calendar a session takes for such files."""
+    arctic.create_table("db.other", pa.schema([("id", pa.int64())]), warehouse=lake.warehouse)
+    at = NestedField(2, "at", TimestamptzType(), required=False)
+    with plain_catalog(lake.warehouse) as catalog:
+        catalog.create_table(NAME, Schema(COLUMNS.fields[0], at))
+    times = [datetime(year, 2, 28, tzinfo=timezone.utc) for year in (1, 1500, 1600, 2024, 9999)]
+    instants = pa.array(times, pa.timestamp("us", "UTC"))
+    columns = of_others(("id", 1, [1, 2, 3, 4, 5]), ("at", 2, times)).schema
+    rows = pa.table([pa.array([1, 2, 3, 4, 5]), instants], columns)
+    append_file(lake, rows, use_deprecated_int96_timestamps=True)
+    arctic.adopt(NAME, primary_key="id", warehouse=lake.warehouse)
+    due = list(zip([1, 2, 3, 4, 5], instants.cast(pa.int64()).to_pylist(), strict=True))
+
+    found = arctic.read(NAME, warehouse=lake.warehouse).read_all()
+    assert found.column("at").cast(pa.int64()).to_pylist() == [number for _, number in due]
+    old = {f"spark.sql.parquet.{name}RebaseModeInRead": "LEGACY" for name in ("int96", "datetime")}
+    for asked, is_scan in ((BY_ROW_NUMBERS, True), ({"store": "base"}, False)):
+        with with_settings(lake.spark, old):
+            frame = lake.load(**asked).selectExpr("id", "unix_micros(at)")
+            assert ("FileScan parquet" in shown_plan(frame)) is is_scan
+            assert sorted(frame.collect()) == due
+
+
 def test_columns_that_changed_are_told(lake: Lake) -> None:
     """Of tables of ours, too."""
     lake.create()
@@ -152,10 +177,10 @@ def test_columns_that_changed_are_told(lake: Lake) -> None:
     assert "column 'area': it was called 'region' before" in plan
 
 
-def append_file(lake: Lake, rows: pa.Table) -> None:
+def append_file(lake: Lake, rows: pa.Table, **how: Any) -> None:
     """Commit a file as another engine does, whatever it says of its columns."""
     path = f"{lake.warehouse}/of-others.parquet"
-    pq.write_table(rows, path)
+    pq.write_table(rows, path, **how)
     file = DataFile.from_args(
         content=DataFileContent.DATA,
         file_path=f"file://{path}",

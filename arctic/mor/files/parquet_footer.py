@@ -1,16 +1,24 @@
 """The footer of a Parquet file, compared with its checksum and with what is known of the file.
 
+Times of 96 bits, as Hive, Impala and Spark write them, are marked in its columns: the file does not
+say whether they are instants, and Arrow takes them for times without a zone. Iceberg reads them as
+either, whichever the column of the table is.
+
 Rules:
     - One request for most files: the footer is taken from the end of what is read at once.
+    - Times of 96 bits come in microseconds, as tables have them: there are none in nanoseconds for
+      all years. What is finer is cut off, as by Iceberg and Spark.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from arctic.columns.field_ids import child_fields, with_child_fields
 from arctic.table import footer_checksum
 from arctic.table.files import TableFile, WrittenFile
 
@@ -19,6 +27,9 @@ END_BYTES = 8
 """The length of the footer and the magic."""
 GUESS_BYTES = 64 * 2**10
 """Read from the end of a file, where its footer is expected."""
+INT96_UNIT = "us"
+"""Of times of 96 bits, for pyarrow."""
+_MARK = b"arctic.int96"
 
 
 class Size(NamedTuple):
@@ -109,3 +120,37 @@ def _end(source: Any, size: int) -> FileEnd:
     if length > len(tail):
         tail = bytes(source.read_at(length, size - length))
     return FileEnd(tail, length)
+
+
+def with_int96_marked(schema: pa.Schema, metadata: Any) -> pa.Schema:
+    """Return the columns of a file, those of 96 bits so that ``is_int96`` knows them.
+
+    Args:
+        schema: of the file, with such times in ``INT96_UNIT``.
+        metadata: of the file.
+    """
+    if not any(_may_be(field.type) for field in schema):
+        return schema
+    leaves = (metadata.schema.column(leaf) for leaf in range(metadata.num_columns))
+    fields = [_marked(field, leaves) for field in schema]
+    return pa.schema(fields, schema.metadata)
+
+
+def is_int96(field: pa.Field) -> bool:
+    """Say whether a column of a file has times of 96 bits."""
+    return _MARK in (field.metadata or {})
+
+
+def _may_be(kind: pa.DataType) -> bool:
+    children = child_fields(kind)
+    return kind == pa.timestamp(INT96_UNIT) or any(_may_be(child.type) for child in children)
+
+
+def _marked(field: pa.Field, leaves: Iterator[Any]) -> pa.Field:
+    children = child_fields(field.type)
+    if children:
+        marked = [_marked(child, leaves) for child in children]
+        return field.with_type(with_child_fields(field.type, marked))
+    if next(leaves).physical_type != "INT96":
+        return field
+    return field.with_metadata({**(field.metadata or {}), _MARK: b""})

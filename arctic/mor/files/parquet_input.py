@@ -32,10 +32,12 @@ from arctic.mor.files.kept_footers import KEPT_FOOTERS
 from arctic.mor.files.parquet_footer import (
     END_BYTES,
     GUESS_BYTES,
+    INT96_UNIT,
     Size,
     as_native,
     check_rows,
     checked_end,
+    with_int96_marked,
 )
 from arctic.mor.request import OpenFile
 from arctic.table import footer_checksum
@@ -55,10 +57,8 @@ class ParquetInput:
         expected: Size | None = None,
         *,
         verifies_pages: bool = True,
-        int96_unit: str = "ns",
     ) -> None:
         self.path = path
-        self._int96_unit = int96_unit
         self._open_file = open_file
         self._verifies_pages = verifies_pages
         self.nests: bool | None = None
@@ -84,7 +84,7 @@ class ParquetInput:
                 self.metadata: Any = self._file.metadata
                 check_rows(self.metadata, expected)
                 self._index_end = length - self._end.footer_bytes
-                self.schema: pa.Schema = self._file.schema_arrow
+                self.schema = with_int96_marked(self._file.schema_arrow, self.metadata)
             except BaseException:
                 self._source.close()
                 raise
@@ -248,7 +248,7 @@ class ParquetInput:
             pre_buffer=not self._is_small,
             metadata=metadata,
             page_checksum_verification=self._verifies_pages,
-            coerce_int96_timestamp_unit=self._int96_unit,
+            coerce_int96_timestamp_unit=INT96_UNIT,
             **more,
         )
 

@@ -22,6 +22,7 @@ from arctic.columns.cast import widen
 from arctic.columns.field_ids import child_fields, field_id, is_any_list
 from arctic.columns.promotions import reads_as
 from arctic.errors import FormatError
+from arctic.mor.files.parquet_footer import INT96_UNIT, is_int96
 
 Convert = Callable[[pa.Array], pa.Array]
 """Turns a column of a file into the column that was asked for."""
@@ -46,6 +47,8 @@ def converter(source: pa.Field | None, target: pa.Field, *, subject: str) -> Con
         if not target.nullable:
             raise FormatError(f"{subject}: required column is missing; expected {target.type}")
         return lambda column: pa.nulls(len(column), target.type)
+    if is_int96(source) and target.type == pa.timestamp(INT96_UNIT, "UTC"):
+        return lambda column: column.view(target.type)
     if _is_same(source, target):
         return _unchanged
     if pat.is_struct(source.type) and pat.is_struct(target.type):

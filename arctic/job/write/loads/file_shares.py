@@ -22,7 +22,6 @@ import pyarrow as pa
 from arctic.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.job.write.loads.source_footers import INT96_UNIT
 from arctic.job.write.write_job import WriteJob
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
@@ -76,7 +75,7 @@ class FileShare:
             StorageError: it cannot be read.
         """
         for path, size, numbers in self.parts:
-            with ParquetInput(path, open_file, size, int96_unit=INT96_UNIT) as parquet:
+            with ParquetInput(path, open_file, size) as parquet:
                 for some in _neighbours(numbers):
                     for _, batch in parquet.batches(self.sources, some, CHUNK_ROWS):
                         columns = [

@@ -15,11 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_footer import INT96_UNIT, Size, is_int96
 from arctic.mor.files.parquet_input import ParquetInput
 
-INT96_UNIT = "us"
-"""Of times in 96 bits, as Spark has them; there are none in nanoseconds for all of its years."""
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _VERSION, _NEW_CALENDAR = b"org.apache.spark.version", b"3.1.0"
 """Before, days of the Julian calendar were written as such, by 3.0 in times of 96 bits only, and
@@ -70,7 +68,7 @@ def source_footer(
         StorageError: it cannot be read.
         UnsupportedError: no file system is installed for its path.
     """
-    with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
+    with ParquetInput(path, open_file) as parquet:
         metadata = parquet.metadata
         if not _are_read_alike(parquet, incoming):
             return None
@@ -111,7 +109,7 @@ def placed_footer(
         StorageError: it cannot be read.
         UnsupportedError: no file system is installed for its path.
     """
-    with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
+    with ParquetInput(path, open_file) as parquet:
         if not _are_read_alike(parquet, incoming):
             return None
         metadata = parquet.metadata
@@ -151,7 +149,7 @@ def _is_read_alike(parquet: ParquetInput, field: pa.Field) -> bool:
     leaf = parquet.leaf_column(field.name)
     if leaf is None:
         return False
-    if parquet.metadata.schema.column(leaf).physical_type == "INT96":
+    if is_int96(schema.field(field.name)):
         # Instants, whatever Arrow makes of them.
         return bool(field.type == pa.timestamp(INT96_UNIT, "UTC"))
     return bool(schema.field(field.name).type == field.type)

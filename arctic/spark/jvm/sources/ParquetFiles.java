@@ -87,6 +87,7 @@ public class ParquetFiles {
   public LogicalPlan rows(scala.collection.immutable.Seq output) {
     HashMap options = new HashMap(index.settings); // tasks are told so, and Spark prints none of it
     options.put("datetimeRebaseMode", "CORRECTED");
+    options.put("int96RebaseMode", "CORRECTED");
     options.put("spark.sql.parquet.fieldId.read.enabled", "true");
     options.put("spark.sql.parquet.fieldId.read.ignoreMissing", "false"); // a file without is refused
     options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
