@@ -173,7 +173,10 @@ class _Commit:
             if self._lost is None and self._unknown is None:
                 raise
             raise self._state_unknown(self._unknown or error) from error
-        except NotFoundError:
+        except NotFoundError as error:
+            if self._unknown is not None:
+                # It may have landed before the table got another name.
+                raise self._state_unknown(self._unknown) from error
             if self._lost is not None:
                 self._lost.discard()
             raise

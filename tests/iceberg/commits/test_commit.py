@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
@@ -16,6 +17,7 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
+import arctic
 from arctic.errors import (
     CommitStateUnknownError,
     ConflictError,
@@ -38,6 +40,7 @@ from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind
 from arctic.table.property_names import LEGACY_OPTIMIZED_SEQUENCE, OPTIMIZED_SEQUENCE
 from tests.iceberg.stores import (
+    SCHEMA,
     append,
     commit_files,
     config_of,
@@ -403,6 +406,24 @@ class TestRaces:
             commit_append(opened, plan)
 
         assert metadata_files(change, ".avro") == set()
+
+    def test_an_answer_lost_before_a_rename_leaves_the_outcome_open(self, tmp_path: Path) -> None:
+        """Nobody looks under the new name, where the rows are live: no file of theirs goes."""
+        table = arctic.create_table("db.u", SCHEMA, primary_key=[], warehouse=str(tmp_path))
+        table.write(pa.Table.from_pylist([row(1)], SCHEMA), mode="append")
+
+        def rename(real: Callable[[], None]) -> None:
+            real()
+            arctic.rename("db.u", "db.w", warehouse=str(tmp_path))
+            raise LOCKED
+
+        with pytest.MonkeyPatch.context() as patched:
+            break_commits(patched, [rename])
+            with pytest.raises(CommitStateUnknownError, match="database is locked"):
+                table.write(pa.Table.from_pylist([row(2)], SCHEMA), mode="append")
+
+        renamed = arctic.open_table("db.w", warehouse=str(tmp_path))
+        assert sorted(renamed.read().read_all()["id"].to_pylist()) == [1, 2]
 
     def test_a_lost_answer_is_not_a_lost_commit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

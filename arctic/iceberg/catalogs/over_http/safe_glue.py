@@ -82,7 +82,10 @@ class SafeGlueCatalog(GlueCatalog):
         self, database_name: str, table_name: str, table_input: Any, version_id: str
     ) -> None:
         """Commit, if the entry still names the metadata that the commit was made on."""
-        now = _metadata_of(self._get_glue_table(database_name, table_name))
+        try:
+            now = _metadata_of(self._get_glue_table(database_name, table_name))
+        except NoSuchTableError as error:  # said of the look: nothing of the commit was sent
+            raise CommitFailedException(f"{database_name}.{table_name} is gone by now") from error
         if now != table_input["Parameters"].get(PREVIOUS_METADATA_LOCATION):
             raise CommitFailedException(f"{database_name}.{table_name} names {now!r} by now")
         super()._update_glue_table(database_name, table_name, table_input, version_id)

@@ -26,6 +26,7 @@ from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
+    RESTError,
     ServerError,
     ServiceUnavailableError,
 )
@@ -40,6 +41,8 @@ from arctic.iceberg.catalogs.staged_metadata import TableCommit
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
 _DEFAULT_MS = {CONNECTION_TIMEOUT: 10_000, SOCKET_TIMEOUT: 60_000}
+_NO_TABLE = "NoSuchTableException: "
+"""How a server itself says of a commit that the table is gone; a proxy has not these words."""
 _SEVERAL = Endpoint(http_method=HttpMethod.POST, path="/v1/{prefix}/transactions/commit")
 
 
@@ -105,6 +108,10 @@ class TimedRestCatalog(RestCatalog):
             raise CommitStateUnknownException(str(error)) from error
         except (ServiceUnavailableError, ServerError) as error:
             raise CommitStateUnknownException(str(error)) from error
+        except RESTError as error:
+            if not str(error).startswith(_NO_TABLE):
+                raise
+            raise CommitFailedException(str(error)) from error
         except ModelError as error:
             # It quotes the answer, which may be a page of whoever stands between.
             text = f"catalog {self.name!r} answered a commit with what is no metadata of a table"
