@@ -13,7 +13,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 import arctic
-from arctic.errors import CommitStateUnknownError
+from arctic.errors import CommitStateUnknownError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables import schema_sync
@@ -70,6 +70,28 @@ def test_branches_are_written_beside_the_table(door: Door) -> None:
     assert sorted(numbers) == [1, 2, 3, 4]
     table.drop_branch("x")
     assert [each.name for each in table.branches()] == ["main"]
+
+
+@pytest.mark.parametrize("key", [[], ["id"]], ids=["plain", "keyed"])
+def test_a_restore_is_refused_of_what_expires_in_the_moment_of_its_commit(
+    door: Door, key: list[str]
+) -> None:
+    """The server is asked for nothing that is there no more, and no name stays of the asking."""
+    table = arctic.create_table("db.t", SCHEMA, primary_key=key, catalog=door.catalog)
+    for first in (0, 2):
+        table.write(rows_of(range(first, first + 2), "Rome"), mode="overwrite")
+    at_once = {"snapshot.keep.duration": "0", "clean-orphan-file.enabled": "false"}
+    door.before_commits.append(lambda: table.expire(options=at_once))
+
+    with pytest.raises(NotFoundError, match="which is to come back, has expired"):
+        table.restore(1)
+
+    assert sorted(table.read().read_all()["id"].to_pylist()) == [2, 3]
+    table.write(rows_of(range(4, 5), "Lima"), mode="overwrite")
+    table.restore(2)
+    assert sorted(table.read().read_all()["id"].to_pylist()) == [2, 3]
+    with closing(load_catalog("plain", **door.catalog)) as catalog:
+        assert list(catalog.load_table("db.t").metadata.refs) == ["main"]
 
 
 def make(door: Door, **properties: str) -> None:

@@ -52,6 +52,9 @@ from arctic.iceberg.storage.packed_metadata import file_name
 from arctic.iceberg.storage.signed_names import signed
 from arctic.iceberg.translate import was_rolled_back
 
+NO_SNAPSHOT = "to unknown snapshot"
+"""How PyIceberg and Java refuse a branch or tag of a snapshot that has expired meanwhile."""
+
 
 @dataclass(slots=True)
 class WrittenMetadata:
@@ -190,6 +193,10 @@ def _commit(
             raise
         delete_unnamed(catalog, table, written)
         raise CommitFailedException(f"the database took the commit back: {error.orig}") from error
+    except ValueError as error:
+        if NO_SNAPSHOT not in str(error):
+            raise
+        raise CommitFailedException(str(error)) from error  # before anything was written
     keep_written(response.metadata_location, response.metadata, catalog)
     Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
     return response

@@ -8,16 +8,20 @@ Rules:
     - What others commit to the change store meanwhile stays on top, as after an overwrite.
     - A new snapshot, never an old one made current again: a run of optimizing that was planned on
       the old one must not find it, and merge changes that are hidden now.
+    - What comes back is there in the very moment of the commit: whoever removed it before deletes
+      its files, and whoever comes later finds them in the new snapshot.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import RemoveSnapshotRefUpdate, SetSnapshotRefUpdate
 
 from arctic.errors import ConflictError, NotFoundError
 from arctic.iceberg.catalogs.refresh import newest
@@ -75,8 +79,11 @@ class _Restore:
     """None: the table has no change store, hence no optimized sequence."""
     change: Table | None
 
-    def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
+    def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot:
         """Build one attempt on a fresh head."""
+        return _while_there(self._staged(head, snapshot_id), self.plan.base_snapshot_id)
+
+    def _staged(self, head: Table, snapshot_id: int) -> StagedSnapshot:
         over = head.metadata.current_snapshot_id
         back = self.plan.base_snapshot_id
         if back is not None and head.metadata.snapshot_by_id(back) is None:
@@ -115,3 +122,18 @@ class _Restore:
             return staged_on(head, what, snapshot_id)
         state = before.advanced(covered, hidden, time.time_ns() // 1_000_000)
         return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
+
+
+def _while_there(staged: StagedSnapshot, snapshot_id: int | None) -> StagedSnapshot:
+    """Return an attempt that lands only while a snapshot has not expired.
+
+    No requirement of the protocol says that. But no catalog gives a name to a snapshot that is not
+    there, so the commit gives it one, and takes it away again.
+    """
+    if snapshot_id is None:
+        return staged
+    name, kind = f"restored-by-{staged.snapshot_id}", SnapshotRefType.TAG.value
+    given = {"ref-name": name, "type": kind, "snapshot-id": snapshot_id}
+    named = SetSnapshotRefUpdate.model_validate(given)
+    unnamed = RemoveSnapshotRefUpdate.model_validate({"ref-name": name})
+    return replace(staged, updates=(named, unnamed, *staged.updates))

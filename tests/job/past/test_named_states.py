@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -102,6 +103,26 @@ def test_a_tag_is_whole_or_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     table.drop_tag("x")
     with pytest.raises(arctic.NotFoundError, match="has no tag 'x'"):
         table.drop_tag("x")
+
+
+@pytest.mark.parametrize("kind", ["tag", "create_branch"])
+def test_what_expires_in_the_moment_of_naming_it_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The catalog refuses a name for it, and the next look says why."""
+    table = make(tmp_path, primary_key=())
+    for mode in ("append", "overwrite"):
+        table.write(pa.table({"id": ["a"], "n": [1]}, SCHEMA), mode=mode)
+    commit = commit_ref.__dict__["commit_metadata"]
+
+    def once_it_expired(*arguments: Any, **named: Any) -> None:
+        monkeypatch.setattr(commit_ref, "commit_metadata", commit)
+        assert table.expire(options=NOW).items
+        commit(*arguments, **named)
+
+    monkeypatch.setattr(commit_ref, "commit_metadata", once_it_expired)
+    with pytest.raises(arctic.NotFoundError, match=r"has expired, so (tag|branch) 'x' cannot"):
+        getattr(table, kind)("x", 1)
 
 
 def test_a_tag_says_one_thing(tmp_path: Path) -> None:

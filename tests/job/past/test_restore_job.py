@@ -9,9 +9,15 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.cleaning import expire_snapshots as expire_snapshots_module
+from arctic.iceberg.commits import commit_restore as commit_restore_module
+from arctic.iceberg.storage.table_io import TableIO
 from arctic.job.past import restore_job
-from arctic.job.upkeep import optimize_job
+from arctic.job.upkeep import expire_job, optimize_job
 from tests.job.past.states import NOW, SCHEMA, catalog_table, make, rows_of, upsert
+
+AT_ONCE = {**NOW, "clean-orphan-file.enabled": "false"}
+"""Without the search for orphans, which may take what a commit that goes on has written."""
 
 
 def test_a_restore_shows_the_old_rows_and_nothing_comes_back(tmp_path: Path) -> None:
@@ -180,3 +186,85 @@ def test_keys_that_move_between_partitions_come_back_once(tmp_path: Path) -> Non
     upsert(table, a=1)
     table.optimize(type="full")
     assert rows_of(table) == {"a": 1, "b": 1}
+
+
+def letters(table: arctic.Table) -> list[str]:
+    """Return the keys of the newest state."""
+    return sorted(table.read(columns="id").read_all()["id"].to_pylist())
+
+
+def three_states(folder: Path) -> arctic.Table:
+    """Make a table that had a row, a second one beside it, and then another one instead."""
+    table = make(folder, primary_key=())
+    for id_, mode in (("a", "append"), ("b", "append"), ("c", "overwrite")):
+        table.write(pa.table({"id": [id_], "n": [1]}, SCHEMA), mode=mode)
+    return table
+
+
+def test_what_expires_before_the_commit_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are gone by then; no requirement of a catalog's says that a snapshot is there."""
+    table = three_states(tmp_path)
+    staged_on, expired = commit_restore_module.__dict__["staged_on"], list[Any]()
+
+    def then_expired(*arguments: Any) -> Any:
+        staged = staged_on(*arguments)
+        if not expired:
+            expired.append(arctic.expire("m.t", warehouse=str(tmp_path), options=AT_ONCE))
+        return staged
+
+    monkeypatch.setattr(commit_restore_module, "staged_on", then_expired)
+    with pytest.raises(arctic.NotFoundError, match="which is to come back, has expired"):
+        table.restore(1)
+
+    assert {item.kind.value for item in expired[0].items} >= {"snapshot", "data file"}
+    assert letters(table) == ["c"]
+    store = catalog_table(tmp_path, "m.t")
+    assert list(store.metadata.refs) == ["main"]
+    listed = {each.manifest_list.rpartition("/")[2] for each in store.metadata.snapshots}
+    assert {path.name for path in (tmp_path / "m/t/metadata").glob("snap-*")} == listed
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("step", ["commit", "look", "delete"])
+def test_a_restore_at_any_step_of_an_expiry_leaves_a_state_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, version: int
+) -> None:
+    """What is restored before the snapshots go keeps its files; what has gone is refused.
+
+    The first state is tagged, so it can come back at every step, with a file that the second one
+    has too.
+    """
+    table = three_states(tmp_path)
+    table.tag("first", 1)
+    done: list[str] = []
+
+    def restore_once() -> None:
+        if not done:
+            done.append("begun")
+            try:
+                table.restore("first" if version == 1 else version)
+            except arctic.NotFoundError:
+                done.append("refused")
+
+    places = {
+        "commit": (expire_snapshots_module, "_committed"),
+        "look": (expire_job, "referenced_paths"),
+        "delete": (TableIO, "delete_quietly"),
+    }
+    where, name = places[step]
+    real = where.__dict__[name]
+
+    def restored_before(*arguments: Any, **named: Any) -> Any:
+        restore_once()
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(where, name, restored_before)
+    arctic.expire("m.t", warehouse=str(tmp_path), options=AT_ONCE)
+
+    came_back = version == 1 or step == "commit"
+    assert done == (["begun"] if came_back else ["begun", "refused"])
+    assert letters(table) == (["a", "b"][:version] if came_back else ["c"])
+    table.expire(options=AT_ONCE)
+    assert letters(table) == (["a", "b"][:version] if came_back else ["c"])

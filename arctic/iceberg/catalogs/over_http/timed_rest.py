@@ -36,7 +36,7 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, TokenError
-from arctic.iceberg.catalogs.staged_metadata import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import NO_SNAPSHOT, TableCommit
 
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
@@ -109,7 +109,7 @@ class TimedRestCatalog(RestCatalog):
         except (ServiceUnavailableError, ServerError) as error:
             raise CommitStateUnknownException(str(error)) from error
         except RESTError as error:
-            if not str(error).startswith(_NO_TABLE):
+            if not str(error).startswith(_NO_TABLE) and NO_SNAPSHOT not in str(error):
                 raise
             raise CommitFailedException(str(error)) from error
         except ModelError as error:

@@ -107,8 +107,4 @@ def _committed(head: Table, kind: str, name: str, updates: Iterable[TableUpdate]
             commit_metadata(head, updates=updates, requirements=_required(head, name))
         except CommitFailedException:
             return False
-        except ValueError as error:
-            if "does not exist" not in str(error):
-                raise
-            return False  # the snapshot has expired meanwhile, which the next look says
     return True
