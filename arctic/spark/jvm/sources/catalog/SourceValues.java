@@ -147,19 +147,21 @@ final class SourceValues {
     Set seen = new HashSet();
     for (scala.collection.Iterator each = rows.data().iterator(); each.hasNext();) {
       Object value = ((InternalRow) each.next()).get(place, type);
-      if (value != null && seen.add(value)) {
-        values.add(new Literal(value, type));
+      if (value == null || !seen.add(value)) {
+        continue;
+      }
+      // Before they are put in order: numbers have another one than texts of them.
+      Literal sought = upCast(new Literal(value, type), cast);
+      if (sought.value() != null) {
+        values.add(sought);
       }
     }
     if (values.isEmpty()) {
       return Literal.create(Boolean.FALSE, DataTypes.BooleanType);   // null equals nothing
     }
     if (values.size() > MOST_VALUES) {
-      return between(column, upCast(least(values, type, 1), cast),
-          upCast(least(values, type, -1), cast));
-    }
-    for (int i = 0; i < values.size(); i++) {
-      values.set(i, upCast((Literal) values.get(i), cast));
+      return between(column, least(values, column.dataType(), 1),
+          least(values, column.dataType(), -1));
     }
     return new In(column, Trees.seq(values));
   }
