@@ -1,8 +1,8 @@
 """Rows of a table that have one of many values, read from as few of its files as can be.
 
 Rules:
-    - Values are looked up only where the table compares them as SQL does: not across kinds of
-      types, nor where numbers round.
+    - Values are looked up only where the table compares and orders them as SQL does: not across
+      kinds of types, nor where numbers round or may be none.
     - Where they are not, more rows are read: the caller tests them.
 """
 
@@ -48,26 +48,26 @@ def rows_among(
         among: the values; None: all rows.
         snapshot: as for ``scan_opened``.
     """
+    schema = opened.arrow_schema
+    told = {
+        name: fitted
+        for name, values in (among or {}).items()
+        if (fitted := _fitted(values, schema.field(name).type)) is not None
+    }
     return scan_opened(
         opened,
         asked,
         columns=columns,
-        row_filter=None if among is None else _filter(opened, among),
-        among=None if among is None else _looked_up(opened.arrow_schema, among),
+        row_filter=_filter(opened, told) if told else None,
+        among=_looked_up(schema, told) if told else None,
         snapshot=snapshot,
     )
 
 
-def _looked_up(schema: pa.Schema, among: Values) -> Among | None:
-    """Return what finds the rows; None: nothing can."""
-    fields, columns = [], []
-    for name, values in among.items():
-        field = schema.field(name)
-        fitted = _fitted(values, field.type)
-        if fitted is not None:
-            fields.append(field.with_nullable(True))
-            columns.append(fitted)
-    return Among(pa.table(columns, schema=pa.schema(fields))) if fields else None
+def _looked_up(schema: pa.Schema, among: Values) -> Among:
+    """Return what finds the rows."""
+    fields = [schema.field(name).with_nullable(True) for name in among]
+    return Among(pa.table(list(among.values()), schema=pa.schema(fields)))
 
 
 def _fitted(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
@@ -76,12 +76,18 @@ def _fitted(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
         return None
     if values.type == kind:
         return values
-    if pat.is_integer(values.type) and pat.is_integer(kind):
-        try:
-            return values.cast(kind)
-        except pa.ArrowInvalid:
-            return None
-    return None
+    are_integers = pat.is_integer(values.type) and pat.is_integer(kind)
+    if not are_integers and not (_is_instant(values.type) and _is_instant(kind)):
+        return None
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _is_instant(kind: pa.DataType) -> bool:
+    """Say whether values are the same in whatever zone they are shown."""
+    return pat.is_timestamp(kind) and kind.tz is not None
 
 
 def _filter(opened: OpenTable, among: Values) -> Predicate | None:
