@@ -83,10 +83,14 @@ def test_first_rows_are_refused_where_others_have_been_faster(tmp_path: Path) ->
     assert into_base(_begin(tmp_path)) is None
 
 
-def test_an_upsert_into_a_new_table_leaves_the_rows_of_an_overwrite(tmp_path: Path) -> None:
-    """Of a key the last row, in base."""
-    job = into_base(_begin(tmp_path))
+@pytest.mark.parametrize("options", [{}, {"missing-columns": "keep"}, {"missing-columns": "null"}])
+def test_an_upsert_into_a_new_table_leaves_the_rows_of_an_overwrite(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    """Of a key the last row, in base; no row of it keeps anything of one that was there."""
+    job = into_base(_begin(tmp_path, {}, **options))
     assert job is not None
+    job.request.check(job.target.table)
     twice = pa.concat_tables([ROWS, ROWS.slice(5, 1).set_column(1, "text", pa.array(["last"]))])
 
     commit_write(job, [write_task(job.work, twice.to_batches(), partition_id=0, task_id=0)])

@@ -386,3 +386,13 @@ def test_an_overwrite_from_its_own_rows_loses_nothing_of_others(
     assert {(7, "as"), (12, "us"), (1, "eu")} <= set(sql.rows("shop.t"))
     sql(f"TRUNCATE TABLE {T}")
     assert sql.rows("shop.t") == []
+
+
+@pytest.mark.parametrize("become", ["keep", "null"])
+def test_a_new_table_takes_rows_whatever_becomes_of_missing_columns(sql: Sql, become: str) -> None:
+    """They lack none of its columns."""
+    frame = _frame(sql, (1, "eu"), (2, "us"))
+
+    frame.writeTo(T).tableProperty("primaryKey", "id").option("missing-columns", become).create()
+
+    assert sql.rows("shop.t") == [(1, "eu"), (2, "us")]

@@ -62,6 +62,7 @@ def _is_first(job: WriteJob) -> bool:
 
 
 def _as(job: WriteJob, mode: WriteMode) -> WriteJob:
-    # There is no row that could be looked for.
-    work = replace(job.work, request=replace(job.request, mode=mode), locate=None)
+    # There is no row that could be looked for, nor any of which something is kept.
+    request = replace(job.request, mode=mode, missing_columns=None)
+    work = replace(job.work, request=request, locate=None)
     return replace(job, locator=None, work=work)
