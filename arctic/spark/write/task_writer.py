@@ -37,10 +37,23 @@ class TaskWriter:
             raise InternalError("a write task runs outside of Spark")
         return write_task(
             self._work,
-            batches,
+            self._named(batches),
             partition_id=context.partitionId(),
             task_id=context.taskAttemptId(),
         )
+
+    def _named(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches with the names that the frame has.
+
+        Spark drops an alias that differs from the column below in case alone, where it takes no
+        notice of case: rows come under that column's name then, in the place that they are to have.
+        """
+        names = list(self._work.conform.incoming_names)
+        lowered = [name.lower() for name in names]
+        for batch in batches:
+            found = batch.schema.names
+            is_same = found != names and [name.lower() for name in found] == lowered
+            yield batch.rename_columns(names) if is_same else batch
 
     @message_first
     def answers(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
@@ -45,6 +47,22 @@ def test_columns_may_be_named_as_they_like(lake: Lake) -> None:
     lake.save(frame, "upsert")
 
     assert lake.arrow_rows() == [(1, "x", "y", "z")]
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_a_name_may_differ_from_that_of_its_column_in_case(
+    lake: Lake, tmp_path: Path, tasks: int
+) -> None:
+    """Spark takes no notice of it then, and hands rows over under the name below."""
+    rows = pa.table({"ID": pa.array(range(4), pa.int64()), "Amount": [0.0, 1.0, 2.0, 3.0]})
+    for part in range(tasks):
+        pq.write_table(rows.slice(part * 2, 4 // tasks), tmp_path / f"{part}.parquet")
+    lake.create(schema=pa.schema([("id", pa.int64()), ("amount", pa.float64())]))
+    files = lake.spark.read.parquet(*[str(tmp_path / f"{part}.parquet") for part in range(tasks)])
+
+    lake.save(files.selectExpr("id AS id", "amount AS amount"), "upsert")
+
+    assert lake.arrow_rows() == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]
 
 
 def test_a_frame_without_rows_commits_nothing(lake: Lake) -> None:
