@@ -19,6 +19,7 @@ from datetime import datetime
 
 from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_notes import watermarks
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.snapshots.versions import version_number
@@ -86,10 +87,13 @@ def windows(reference: TableReference, wanted: WindowsWanted) -> Iterator[Window
     give_up = time.monotonic() + wanted.wait_seconds
     while True:
         opened = opened_with_times(reference, wanted.writers)
-        place = _place(opened, wanted)
+        told = opened.base.properties.get(_name(wanted))
+        place = _place(opened, wanted, told)
         for begin_ms in () if place is None else _complete(opened, place, wanted):
+            # The table is loaded anew for each window, so what it says then is no proof that nobody
+            # has finished this one since it was chosen.
             yield _window(opened, begin_ms, wanted.length_ms)
-            _move_on(reference, opened, wanted, begin_ms + wanted.length_ms)
+            told = _move_on(reference, opened, wanted, begin_ms + wanted.length_ms, told=told)
             give_up = time.monotonic() + wanted.wait_seconds
         left = give_up - time.monotonic()
         if left <= 0:
@@ -97,9 +101,8 @@ def windows(reference: TableReference, wanted: WindowsWanted) -> Iterator[Window
         time.sleep(min(wanted.poll_seconds, left))
 
 
-def _place(opened: OpenTable, wanted: WindowsWanted) -> int | None:
-    """Return where the next window begins; None: nobody can say yet."""
-    told = opened.base.properties.get(_name(wanted))
+def _place(opened: OpenTable, wanted: WindowsWanted, told: str | None) -> int | None:
+    """Return where the next window begins, by what the table says; None: nobody can say yet."""
     if told is not None:
         length_ms, place = _read(_name(wanted), told)
         if length_ms != wanted.length_ms:
@@ -137,17 +140,35 @@ def _window(opened: OpenTable, begin_ms: int, length_ms: int) -> Window:
 
 
 def _move_on(
-    reference: TableReference, opened: OpenTable, wanted: WindowsWanted, place: int
-) -> None:
-    name = _name(wanted)
+    reference: TableReference,
+    opened: OpenTable,
+    wanted: WindowsWanted,
+    place: int,
+    *,
+    told: str | None,
+) -> str:
+    """Put the name behind a window, and return what the table says of it then.
+
+    Args:
+        reference: the table.
+        opened: the same, as it was when the window was given.
+        wanted: whose windows they are.
+        place: where the next one begins.
+        told: what the table said when the window was chosen.
+
+    Raises:
+        ConflictError: it says something else by now.
+    """
+    name, text = _name(wanted), f"{wanted.length_ms} {place}"
     commit_properties(
         open_catalog(reference.config),
-        opened.base,
-        {name: f"{wanted.length_ms} {place}"},
+        refresh(opened.base),  # a catalog that compares no properties leaves it to this process
+        {name: text},
         (),
-        expected={name: opened.base.properties.get(name)},
+        expected={name: told},
         subject=f"windows of {wanted.consumer!r} in table {opened.table.name!r}",
     )
+    return text
 
 
 def _name(wanted: WindowsWanted) -> str:

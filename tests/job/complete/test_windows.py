@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.complete import window_job
+from arctic.table.streams.window import complete_windows
 
 NOON = dt.datetime(2024, 2, 29, 12, tzinfo=dt.timezone.utc)
 TIME = pa.timestamp("us", "UTC")
@@ -148,6 +150,30 @@ def test_two_who_work_under_one_name_do_not_both_finish(warehouse: str) -> None:
 
     with pytest.raises(arctic.ConflictError, match="windows of 'r' in table"):
         next(other)
+
+
+def test_a_window_that_another_finishes_while_it_is_chosen_is_told(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is what the table said then, not what it says when the window is given."""
+    create(warehouse)
+    put(warehouse, 35)
+    one, other = (
+        arctic.windows("w.t", "10min", consumer="r", start=NOON, warehouse=warehouse)
+        for _ in range(2)
+    )
+    assert begins([next(other)]) == [0]
+
+    def slow(*asked: Any) -> Any:
+        monkeypatch.setattr(window_job, "complete_windows", complete_windows)
+        next(other)
+        return complete_windows(*asked)
+
+    monkeypatch.setattr(window_job, "complete_windows", slow)
+    assert begins([next(one)]) == [0]
+    with pytest.raises(arctic.ConflictError, match="windows of 'r' in table"):
+        next(one)
+    assert begins(list(other)) == [20]
 
 
 def test_a_name_keeps_to_the_length_of_its_windows(warehouse: str) -> None:
