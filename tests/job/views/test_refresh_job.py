@@ -115,6 +115,41 @@ def test_changes_that_no_group_counts_are_done_too(place: dict[str, Any]) -> Non
         assert counts(place, f"shop.{name}") == {"a": 1, "b": 1}
 
 
+GROUPS = {
+    "tags": {"['a, b']": (2, 3), "None": (1, 3), "[None]": (1, 4), "[]": (1, 5)},
+    "pair": {
+        "{'x': 1, 'y': None}": (2, 3),
+        "None": (2, 8),
+        "{'x': 1, 'y': 'z'}": (1, 4),
+    },
+}
+
+
+@pytest.mark.parametrize("by", GROUPS)
+@pytest.mark.parametrize("kept", ["sum(v::INTEGER)", "sum(v)"], ids=["from changes", "anew"])
+def test_groups_may_be_lists_and_structs(tmp_path: Path, by: str, kept: str) -> None:
+    """No filter of a table tests them, so more rows are read, and the right ones kept."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    pair = pa.struct([("x", pa.int64()), ("y", pa.string())])
+    nested = [("tags", pa.list_(pa.string())), ("pair", pair), ("v", pa.float64())]
+    schema = pa.schema([("id", pa.int64()), *nested])
+    orders = arctic.create_table("shop.orders", schema, primary_key="id", **place)
+
+    def put_nested(*rows: tuple[Any, ...]) -> None:
+        values = [dict(zip(schema.names, row, strict=True)) for row in rows]
+        orders.write(pa.Table.from_pylist(values, schema), mode="upsert")
+
+    both, one = {"x": 1, "y": "z"}, {"x": 1, "y": None}
+    put_nested((1, ["a", "b"], both, 1.0), (2, ["a, b"], one, 2.0), (3, None, None, 3.0))
+    sql = f"SELECT {by}, count(*) AS n, {kept} AS s FROM shop.orders GROUP BY {by}"
+    arctic.materialize(sql, "shop.by", **place)
+    put_nested((1, ["a, b"], one, 1.0), (4, [None], both, 4.0), (5, [], None, 5.0))
+    arctic.refresh("shop.by", **place)
+    rows = arctic.read("shop.by", **place).read_all().to_pylist()
+    assert {str(row[by]): (row["n"], int(row["s"])) for row in rows} == GROUPS[by]
+    assert arctic.refresh("shop.by", full=True, **place).upserts == 0
+
+
 def test_a_view_that_others_wrote_to_is_refused_or_mended(place: dict[str, Any]) -> None:
     """Less than no row is never shown."""
     arctic.materialize(TOTALS, "shop.totals", **place)
