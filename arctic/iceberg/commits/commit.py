@@ -5,7 +5,7 @@ Rules:
       the rows that lay there when it began, since it is refused where others came or went.
     - Data, optimized sequence, statistics entry, marker and legacy property are one metadata
       commit: base never says that changes are merged that it does not hold.
-    - A plan that changes nothing makes no snapshot.
+    - A plan that changes nothing makes no snapshot, unless it says where somebody stands.
 
 Source: amoro OverwriteBaseFiles, KeyedPartitionRewrite @96a4d781a. Differs: the optimized sequence
 also advances where only changes are replaced and base has no file.
@@ -159,7 +159,8 @@ def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | N
         plan: what replaces them.
 
     Returns:
-        The snapshot; None when nothing is added, removed or marked as merged.
+        The snapshot; None when nothing is added, removed or marked as merged, nor has the plan a
+        position.
 
     Raises:
         BatchLandedError: the plan's batch is in the table already; the files were not committed.
@@ -214,8 +215,10 @@ class _Overwrite:
         removed = frozenset(
             path for path, partition in live.items() if self._replaces(partition, new)
         )
+        moves = self.plan.batch is not None and self.plan.batch.moves
+        adds = bool(self.added) or (self.keys is None and not removed)
         what = SnapshotPlan(
-            operation=operation(bool(self.added), bool(removed)),
+            operation=operation(adds, bool(removed)),
             added=self.added,
             removed_paths=removed,
         )
@@ -223,10 +226,11 @@ class _Overwrite:
             head, what, batch=self.plan.batch, watermark=self.plan.watermark, other=self.change
         )
         if self.keys is None:
-            return staged_on(head, what, snapshot_id) if self.added or removed else None
+            changes = self.added or removed or moves
+            return staged_on(head, what, snapshot_id) if changes else None
         before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)
         state = self._advanced(before, new, live)
-        if not self.added and not removed and state.sequence == before.sequence:
+        if not (self.added or removed or moves) and state.sequence == before.sequence:
             return None
         if not state.sequence:
             return staged_on(head, what, snapshot_id)

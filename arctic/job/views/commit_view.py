@@ -67,12 +67,11 @@ def commit_view(
         threads=opt.default_parallelism(),
     )
     commit = commit_write(job, [result])
-    if commit is None and mode != "overwrite":
+    if commit is None:
         raise ConflictError(
             f"view {reference.identifier!r} was refreshed by others meanwhile; refresh it again"
         )
-    snapshot_id = None if commit is None else commit.snapshot_id
-    return Written(snapshot_id=snapshot_id, upserts=counts["+"], deletes=counts["-"])
+    return Written(snapshot_id=commit.snapshot_id, upserts=counts["+"], deletes=counts["-"])
 
 
 def _fitted(

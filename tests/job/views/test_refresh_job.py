@@ -69,11 +69,12 @@ def _dies(*_: Any, **__: Any) -> Written:
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("is_full", [False, True])
 def test_of_two_refreshes_one_counts(
-    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, is_full: bool
 ) -> None:
     """The slower one commits nothing, and says so."""
-    arctic.materialize(TOTALS, "shop.totals", **place)
+    arctic.materialize(TOTALS, "shop.totals", full=is_full, **place)
     put(place, (3, "a", 1.0))
     slow = commit_view
 
@@ -101,6 +102,18 @@ def test_changes_without_a_row_are_done_too(place: dict[str, Any]) -> None:
     orders.optimize(type="full")
     orders.expire(options=at_once)
     assert arctic.refresh("shop.few", **place).upserts == 1
+
+
+def test_a_view_that_is_computed_anew_says_where_it_stands_without_rows_too(
+    place: dict[str, Any],
+) -> None:
+    """Else it would seem to be behind for ever, and its commit to be lost."""
+    arctic.materialize("SELECT g FROM shop.orders WHERE v > 9", "shop.none", full=True, **place)
+    put(place, (3, "a", 1.0))
+    assert arctic.refresh("shop.none", **place).snapshot_id is not None
+    assert arctic.list_views(**place).column("commits_behind").to_pylist() == [0]
+    changes = arctic.read_changes("shop.none", options={"start-version": "0"}, **place)
+    assert changes.read_all().num_rows == 0
 
 
 def test_changes_that_no_group_counts_are_done_too(place: dict[str, Any]) -> None:
