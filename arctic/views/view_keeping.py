@@ -63,7 +63,7 @@ def keeping(output: Output, *, is_exact: bool) -> Keeping:
             recount="false",
         )
     if made.function == "avg":
-        mean = "CAST({} AS DOUBLE) / nullif({}, 0)"
+        mean, is_there = "CAST({} AS DOUBLE) / nullif({}, 0)", f"{added(count)} <> 0"
         return Keeping(
             stored={
                 name: mean.format(f"sum({of})", f"count({of})"),
@@ -73,7 +73,7 @@ def keeping(output: Output, *, is_exact: bool) -> Keeping:
             changes={total: _taken("sum", of), count: _taken("count", of)},
             merged={
                 name: mean.format(added(total), added(count)),
-                total: added(total),
+                total: f"CASE WHEN {is_there} THEN {added(total)} END",
                 count: added(count),
             },
             recount="false",

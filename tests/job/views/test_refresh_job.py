@@ -193,6 +193,20 @@ def test_any_statement_can_be_computed_anew(place: dict[str, Any]) -> None:
     assert counts(place, "shop.first") == {"c": 1}
 
 
+def test_what_groups_without_values_are_kept_by_is_what_is_computed(tmp_path: Path) -> None:
+    """A sum of no value is null, whether it was kept from changes or computed anew."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    schema = pa.schema([("id", pa.int64()), ("g", pa.string()), ("n", pa.int32())])
+    orders = arctic.create_table("shop.orders", schema, primary_key="id", **place)
+    sql = "SELECT g, avg(n) AS mean, sum(n) AS s, min(n) AS least FROM shop.orders GROUP BY g"
+    arctic.materialize(sql, "shop.means", **place)
+    for numbers in ([None, 3], [None, None]):
+        orders.write(pa.table([[1, 2], ["a", "a"], numbers], schema=schema), mode="upsert")
+        orders.write(pa.table([[9], ["b"], [None]], schema=schema), mode="upsert")
+        arctic.refresh("shop.means", **place)
+        assert arctic.refresh("shop.means", full=True, **place).upserts == 0
+
+
 def test_what_is_no_view_or_another_one_is_refused(place: dict[str, Any]) -> None:
     """Also a source whose columns changed under it."""
     with pytest.raises(InvalidInputError, match=r"'shop.orders' is no view"):
