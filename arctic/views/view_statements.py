@@ -93,7 +93,7 @@ class Statements:
 
         Args:
             relation: rows of the source.
-            beside: name -> column of these.
+            beside: name -> SQL over these.
         """
         where = "" if self.query.where is None else f" WHERE {self.query.where}"
         listed = _listed({each.name: each.sql for each in self.query.outputs} | dict(beside))

@@ -86,3 +86,15 @@ def current_at(metadata: TableMetadata, timestamp_ms: int) -> tuple[Snapshot | N
     went_back = (follower.sequence_number or 0) < (found.sequence_number or 0)
     # An expired snapshot loses its line in the log, which shows in whom the next one descends from.
     return found, went_back or (found in ancestry and found != follower)
+
+
+def set_back_ms(metadata: TableMetadata) -> int:
+    """Return when an older snapshot of a store was made current again; 0: the newest one is.
+
+    Args:
+        metadata: of a store.
+    """
+    current, log = metadata.current_snapshot(), metadata.snapshot_log
+    if current is None or not log or log[-1].timestamp_ms <= current.timestamp_ms:
+        return 0
+    return log[-1].timestamp_ms

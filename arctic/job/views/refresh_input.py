@@ -33,6 +33,8 @@ class RefreshInput:
     reference: TableReference
     stretches: Mapping[str, Stretch]
     """Of each source, by name."""
+    raised: Mapping[str, int]
+    """What is added to the numbers of a source's versions, by name; absent: nothing."""
 
     @property
     def statements(self) -> Statements:
@@ -85,10 +87,20 @@ class RefreshInput:
         table = self.plan.sources[source.identifier]
         return self._expected(table.rows(end, self.columns(source), among))
 
-    def newest_commit(self, source: Source) -> tuple[int, int]:
+    def newest_commit(self, source: Source) -> tuple[str, int]:
         """Return the number of the version where a source's stretch ends, and its time in ms."""
         end = self.stretches[source.identifier].end
-        return self.plan.sources[source.identifier].newest_commit(end)
+        number, committed_ms = self.plan.sources[source.identifier].newest_commit(end)
+        return self.version(source, str(number)), committed_ms
+
+    def version(self, source: Source, number: str) -> str:
+        """Return SQL of what the view calls a version of a source.
+
+        Args:
+            source: of the view.
+            number: SQL of the number that the source has for it.
+        """
+        return f"({number} + {self.raised.get(source.identifier, 0)})"
 
     def difference(self) -> str:
         """Return the statement of the changes that turn ``STORED`` into ``FRESH``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from arctic.iceberg.tables.evolve_schema import evolve_schema
 from arctic.job.reference import TableReference
@@ -24,7 +25,7 @@ from arctic.job.views.view_plan import ViewPlan, plan_view, whole_rows
 from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
-from arctic.views.view_definition import DAYS, ViewDefinition
+from arctic.views.view_definition import DAYS, HISTORY, ViewDefinition
 
 
 def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
@@ -65,6 +66,8 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
     if not is_full and ends == standing.positions:
         written = Written(snapshot_id=None, upserts=0, deletes=0)
         return _report(reference, written, began, is_full=False)
+    if definition.kind == HISTORY:
+        standing = replace(standing, raised=standing.raised_for(ends))
     batch = standing.next(ends, columns, now_ms=time.time_ns() // 1_000_000)
     if definition.is_whole or standing.number < 0:
         # What comes while it is filled is of the next refresh.
@@ -74,7 +77,12 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
             written = _replace(space, plan, stretches, reference, batch)
         else:
             given = RefreshInput(
-                space=space, plan=plan, view=view, reference=reference, stretches=stretches
+                space=space,
+                plan=plan,
+                view=view,
+                reference=reference,
+                stretches=stretches,
+                raised=standing.raised,
             )
             rows = space.batches(all_rows(given) if is_full else changed_rows(given))
             written = commit_view(reference, rows, view.arrow_schema, batch=batch, mode="upsert")

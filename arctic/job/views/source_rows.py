@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 
 from arctic import options as opt
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError
-from arctic.iceberg.metadata.history import UPKEEP, current_at, lineage, producer_of
+from arctic.iceberg.metadata.history import (
+    UPKEEP,
+    current_at,
+    lineage,
+    producer_of,
+    set_back_ms,
+)
 from arctic.iceberg.snapshots.change_log import stream_store
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.snapshots.state_between import state_between
@@ -181,9 +187,11 @@ class SourceTable:
     def newest_commit(self, at: StreamPosition) -> tuple[int, int]:
         """Return the version that the last change up to a position made, and its time in ms.
 
-        Where it has expired, that of the first version that is known; (0, 0) of an empty table.
+        Where it has expired, that of the first version that is known; 0, and the time of its
+        metadata, of an empty table. The time is no earlier than that of a roll back.
         """
-        found = (0, 0)
+        stores = [each for each in (self.opened.base, self.opened.change) if each is not None]
+        found = (0, max(each.metadata.last_updated_ms for each in stores))
         for each in reversed(table_versions(self.opened)):
             of_change = each.store == "change"
             store = self.opened.change if of_change else self.opened.base
@@ -198,7 +206,7 @@ class SourceTable:
             )
             if (snapshot.sequence_number or 0) <= last and producer_of(snapshot) not in UPKEEP:
                 break
-        return found
+        return found[0], max(found[1], *(set_back_ms(each.metadata) for each in stores))
 
     def hold(self, name: str, position: StreamPosition) -> None:
         """Keep what comes after a position from expiry, under the name of a consumer."""

@@ -9,6 +9,8 @@ Rules:
     - What was not seen is not known: where all is computed anew, what happened since the last
       refresh counts as one change of the newest commit. What such a change says of a version of
       that very commit replaces it.
+    - Versions of a key come one after the other by their numbers, which never go back: those of a
+      source that was made anew, or rolled back, are counted on from the last that was known.
 
 Memory: the keys of what went, beside the workspace.
 """
@@ -31,7 +33,8 @@ _AT = "_arctic_at"
 def changed_history(given: RefreshInput) -> str:
     """Return the statement of what changes of the source change in the view."""
     space, source = given.space, given.query.first
-    beside = {SIGN: SIGN, VERSION: COMMIT_VERSION, _AT: COMMIT_TIMESTAMP}
+    number = given.version(source, COMMIT_VERSION)
+    beside = {SIGN: SIGN, VERSION: number, _AT: COMMIT_TIMESTAMP}
     sides = partial(given.statements.sides, beside=beside)
     given.make_of_changes(_SIDES, source, sides, COMMIT_VERSION, COMMIT_TIMESTAMP)
     same = f"{_same_key(given, 'o', 's')} AND o.{VERSION} = s.{VERSION} AND {_same(given)}"
