@@ -111,6 +111,14 @@ class Changes:
             return end
         return on_newest_state(opened, lambda _: self._cut(start, end, limit))
 
+    def beside(self, done: StreamPosition) -> StreamPosition:
+        """Return a place with all of base done that is known, once ``advance`` found nothing new.
+
+        No commit of base since then replaced rows, so no row lies between the two. Whoever keeps
+        the later one needs none of the earlier base commits any more.
+        """
+        return replace(done, base_sequence_number=head_sequence(self.opened.base))
+
     def plan(
         self, start: StreamPosition, end: StreamPosition, *, columns: Sequence[str] | None
     ) -> ScanJob:

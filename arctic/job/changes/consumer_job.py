@@ -5,6 +5,9 @@ Rules:
       one is refused, and nothing is passed over. Where a catalog cannot compare properties, as over
       REST, that holds for moves that do not happen in one moment.
     - It is read like a stream: from its place on, as far as limits allow, whole commits.
+    - Whoever looks for changes and finds none keeps it alive: of a table at rest nobody would move
+      it else, and what it holds back would go. That costs a commit of properties, so it is not done
+      each time.
 """
 
 from __future__ import annotations
@@ -16,7 +19,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import ConflictError, NotFoundError
+from arctic.errors import (
+    CommitStateUnknownError,
+    ConflictError,
+    NotFoundError,
+    StorageError,
+)
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.snapshots.consumers import (
     ConsumerState,
@@ -48,6 +56,8 @@ CONSUMERS_SCHEMA = pa.schema(
         ("change_snapshot_id", pa.int64()),
     ]
 )
+_RENEWALS = 10
+"""How often a consumer is renewed in the time that it may rest, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +120,14 @@ class ConsumerJob:
         changes = Changes(self._asked)
         try:
             end = changes.advance(begun.position, limit=self._asked.limit)
-            job = None
             if end != begun.position:
                 job = changes.plan(begun.position, end, columns=columns or self._asked.columns)
+                return NextChanges(job=job, begun=begun, end=end)
+            if self.is_to_be_renewed(changes.opened):
+                begun = self._renewed(begun, changes)
         except NotFoundError as error:
             raise self._expired(changes.opened, begun, error) from error
-        return NextChanges(job=job, begun=begun, end=end)
+        return NextChanges(job=None, begun=begun, end=begun.position)
 
     def move(self, begun: ConsumerState, end: StreamPosition) -> ConsumerState:
         """Put the consumer behind what was read.
@@ -141,16 +153,24 @@ class ConsumerJob:
     def follow(self, end: StreamPosition) -> None:
         """Put the consumer where a stream is, unless it is further: a batch may come twice."""
         opened = self._reference.open()
-        known = self._known_in(opened)
-        if _order(end) > _order(known.position):
-            self._put(opened, known, consumer_at(opened, end, now_ms=_now_ms()))
+        self._put_at(opened, self._known_in(opened), end)
 
     def hold(self, place: StreamPosition) -> None:
         """Put the consumer at a place, unless it is further; a new one begins there."""
         opened = self._reference.open()
+        self._put_at(opened, self._state_in(opened), place)
+
+    def is_to_be_renewed(self, opened: OpenTable) -> bool:
+        """Say whether the consumer has rested for so long that who finds nothing new moves it.
+
+        Args:
+            opened: the table, its stores refreshed.
+        """
         known = self._state_in(opened)
-        if known is None or _order(place) > _order(known.position):
-            self._put(opened, known, consumer_at(opened, place, now_ms=_now_ms()))
+        limit_ms = opt.CONSUMER_EXPIRATION_MS.value({}, opened.table.properties)
+        if known is None or not limit_ms:
+            return False
+        return is_old(known.moved_ms, duration_ms=limit_ms // _RENEWALS, now_ms=_now_ms())
 
     def drop(self) -> None:
         """Forget the consumer, so that expiry may take what only it held back.
@@ -180,6 +200,25 @@ class ConsumerJob:
             f"table {opened.table.name!r} has no consumer {self.name!r}; there are "
             f"{', '.join(map(repr, known)) or 'none'}"
         )
+
+    def _renewed(self, begun: ConsumerState, changes: Changes) -> ConsumerState:
+        """Put the consumer behind base commits that hold no news, and return where it stands."""
+        opened = changes.opened
+        state = consumer_at(opened, changes.beside(begun.position), now_ms=_now_ms())
+        try:
+            self._put(opened, begun, state)
+        except (ConflictError, CommitStateUnknownError, StorageError):
+            return begun  # no reason to fail a read; the next one tries again
+        return state
+
+    def _put_at(
+        self, opened: OpenTable, known: ConsumerState | None, place: StreamPosition
+    ) -> None:
+        if known is not None:
+            is_further = _order(place) > _order(known.position)
+            if not is_further and (place != known.position or not self.is_to_be_renewed(opened)):
+                return
+        self._put(opened, known, consumer_at(opened, place, now_ms=_now_ms()))
 
     def _put(self, opened: OpenTable, begun: ConsumerState | None, state: ConsumerState) -> None:
         self._set(opened, None if begun is None else begun.text, state.text)

@@ -4,6 +4,8 @@ Rules:
     - The view's rows and where it stands are read of one state of its table, and the commit is
       refused where that is no longer the newest refresh: a refresh that died leaves no trace, and
       the next one begins where the last one that committed ended.
+    - One that finds nothing new commits nothing, but for the sake of what it holds of its sources:
+      else that would go once the view had not moved for long.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from arctic.job.views.commit_view import Written, commit_view
 from arctic.job.views.kept.fresh_rows import all_rows, changed_rows
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.refresh_report import RefreshReport
-from arctic.job.views.source_rows import Stretch, hold_sources, open_sources
+from arctic.job.views.source_rows import Stretch, hold_sources, open_sources, rest_long
 from arctic.job.views.take_days import take_days
 from arctic.job.views.view_columns import columns_read, fitted_columns, rows_hold
 from arctic.job.views.view_plan import ViewPlan, plan_view, whole_rows
@@ -63,7 +65,8 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
         for name, each in sources.items()
     }
     ends = {name: each.end for name, each in stretches.items()}
-    if not is_full and ends == standing.positions:
+    is_empty = not is_full and all(each.is_empty for each in stretches.values())
+    if is_empty and not rest_long(view.table.name, sources):
         written = Written(snapshot_id=None, upserts=0, deletes=0)
         return _report(reference, written, began, is_full=False)
     if definition.kind == HISTORY:

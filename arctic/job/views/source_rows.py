@@ -52,6 +52,8 @@ class Stretch:
     start: StreamPosition | None
     """None: the view has none of its rows yet."""
     end: StreamPosition
+    is_empty: bool = False
+    """Nothing has changed in it; base may have been rewritten."""
 
 
 class SourceTable:
@@ -123,12 +125,15 @@ class SourceTable:
         if start is None:
             return Stretch(start=None, end=replace(self._changes.beginning(), pin=None))
         try:
-            return Stretch(start=start, end=self._changes.advance(start, limit=self._asked.limit))
+            end = self._changes.advance(start, limit=self._asked.limit)
         except NotFoundError as error:
             raise NotFoundError(
                 f"view: what came to table {self.identifier!r} since the last refresh is not known "
                 f"any more; refresh it with full=True ({error.message})"
             ) from error
+        if end == start:
+            return Stretch(start=start, end=self._changes.beside(start), is_empty=True)
+        return Stretch(start=start, end=end)
 
     def changes(self, stretch: Stretch, columns: Sequence[str]) -> ScanJob:
         """Plan the changed rows of a stretch, both as they were and as they are.
@@ -208,6 +213,10 @@ class SourceTable:
                 break
         return found[0], max(found[1], *(set_back_ms(each.metadata) for each in stores))
 
+    def rests_long(self, name: str) -> bool:
+        """Say whether a consumer is to be renewed, as nothing has come that would move it."""
+        return ConsumerJob(self._asked, name).is_to_be_renewed(self.opened)
+
     def hold(self, name: str, position: StreamPosition) -> None:
         """Keep what comes after a position from expiry, under the name of a consumer."""
         with suppress(ConflictError):  # another refresh holds it as well
@@ -236,6 +245,11 @@ def _is_named(column: str, sql: str) -> bool:
     [True, False]
     """
     return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", sql, re.IGNORECASE) is not None
+
+
+def rest_long(view: str, sources: Mapping[str, SourceTable]) -> bool:
+    """Say whether a view is to hold its sources anew, as nothing has come in one for long."""
+    return any(each.rests_long(consumer_of(view)) for each in sources.values())
 
 
 def hold_sources(

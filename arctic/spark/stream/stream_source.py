@@ -121,6 +121,9 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._seen[_ORIGIN] = position.to_json()
             elif _ORIGIN in begun and not self._is_planned:
                 self._seen[_ORIGIN] = begun[_ORIGIN]
+        elif self._consumer is not None and self._consumer.is_to_be_renewed(self._changes.opened):
+            with suppress(ConflictError):  # the next call renews it, or a batch moves it
+                self._consumer.follow(position)
         return self._seen
 
     def getDefaultReadLimit(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,29 @@ def test_what_a_consumer_has_not_read_stays(table: arctic.Table) -> None:
     table.expire(options=AT_ONCE)
     with pytest.raises(NotFoundError, match=r"what it has not read is gone.*expiration-time"):
         consumer.read()
+
+
+def test_a_consumer_is_kept_alive_by_whoever_finds_nothing_new(
+    table: arctic.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a table may rest for longer than a consumer may, and be optimized meanwhile."""
+    consumer = table.consumer("copy", options=NET | {"start-version": "0"})
+    take(consumer, "id")
+    for kind in ("minor", "full"):
+        table.optimize(type=kind)
+    assert consumer.read() is None
+    moved = table.consumers()["moved_at"]
+    now_ns, day_ns = time.time_ns, 86_400 * 10**9
+    for days in (20, 40):
+        monkeypatch.setattr(time, "time_ns", lambda days=days: now_ns() + days * day_ns)
+        assert consumer.read() is None
+        assert table.consumers()["moved_at"] != moved
+        moved = table.consumers()["moved_at"]
+        assert consumer.read() is None
+        assert table.consumers()["moved_at"] == moved
+        table.expire(options=AT_ONCE | {"change.data.ttl.minutes": "1000000"})
+    put(table, (2, "b"))
+    assert take(consumer, "id") == [(2,)]
 
 
 def test_a_table_without_a_key_has_consumers_too(tmp_path: Path) -> None:

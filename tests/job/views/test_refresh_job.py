@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,31 @@ def test_a_view_that_others_wrote_to_is_refused_or_mended(place: dict[str, Any])
         arctic.refresh("shop.totals", **place)
     arctic.refresh("shop.totals", full=True, **place)
     assert counts(place) == {"b": 1}
+
+
+def test_a_view_keeps_what_it_holds_of_a_source_at_rest(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For as long as it is refreshed, however seldom it finds anything; base may be rewritten."""
+    arctic.materialize(TOTALS, "shop.totals", **place)
+    orders = arctic.open_table("shop.orders", **place)
+    for kind in ("minor", "full"):
+        orders.optimize(type=kind)
+    assert arctic.refresh("shop.totals", **place).snapshot_id is None
+    now_ns, day_ns = time.time_ns, 86_400 * 10**9
+    for days in (20, 40):
+        monkeypatch.setattr(time, "time_ns", lambda days=days: now_ns() + days * day_ns)
+        report = arctic.refresh("shop.totals", **place)
+        assert (report.upserts, report.deletes, report.snapshot_id is None) == (0, 0, False)
+        assert arctic.refresh("shop.totals", **place).snapshot_id is None
+        assert orders.consumers()["holds"].to_pylist() == [True]
+        of_base = {"snapshot.keep.duration": "0", "change.data.ttl.minutes": "1000000"}
+        orders.expire(options=of_base)
+    head = orders.versions()["base_snapshot_id"][-1].as_py()
+    assert orders.consumers()["base_snapshot_id"].to_pylist() == [head]
+    put(place, (3, "a", 1.0))
+    arctic.refresh("shop.totals", **place)
+    assert counts(place) == {"a": 2, "b": 1}
 
 
 def test_a_view_is_not_restored(place: dict[str, Any]) -> None:

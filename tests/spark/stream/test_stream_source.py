@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 import arctic
 from arctic.spark.read.read_limits import HAS_LIMITS
+from arctic.spark.stream.stream_source import ArcticStreamReader
 from tests.spark.lake import NAME, SCHEMA, Lake
 
 pytestmark = pytest.mark.spark
@@ -139,6 +142,29 @@ def test_a_consumer_follows_net_changes_across_an_overwrite(lake: Lake, tmp_path
     assert moved[0] >= 1  # Spark says that a batch is done with the next one, or at the end
     left = Follower(lake, tmp_path / "other").run(start_version="0", **asked)
     assert (4, "eu", 4.0, "insert") in [event[:4] for event in left]
+
+
+def test_a_stream_without_news_keeps_its_consumer_alive(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place, as its checkpoint stands there too; and not at each trigger."""
+    lake.create()
+    lake.put([(1, "eu", 1.0)])
+    options = {"path": NAME, "warehouse": lake.warehouse, "start-version": "0"}
+    options |= {"consumer-id": "copy", "change-rows": "net"}
+    reader = ArcticStreamReader(options, StructType([]))
+    end = reader.latestOffset()
+    reader.commit(end)
+    begun = lake.table().consumers().to_pylist()
+    lake.table().optimize(type="full")
+    now_ns = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + 4 * 86_400 * 10**9)
+    assert [reader.latestOffset(end), reader.latestOffset(end)] == [end, end]
+    (renewed,) = lake.table().consumers().to_pylist()
+    assert renewed["moved_at"] - begun[0]["moved_at"] >= timedelta(days=4)
+    assert renewed["base_snapshot_id"] == begun[0]["base_snapshot_id"]
+    assert reader.latestOffset(end) == end
+    assert lake.table().consumers().to_pylist() == [renewed]
 
 
 def test_limits_divide_a_backlog(lake: Lake, tmp_path: Path) -> None:
