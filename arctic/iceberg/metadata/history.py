@@ -50,6 +50,14 @@ def producer_of(snapshot: Snapshot) -> str | None:
     return None if snapshot.summary is None else snapshot.summary[PRODUCER]
 
 
+def expires_rows(snapshot: Snapshot) -> bool:
+    """Say whether a snapshot of base took rows out that had become too old.
+
+    One of a change store that calls itself so left merged changes out, which are rows of base.
+    """
+    return producer_of(snapshot) == DATA_EXPIRATION
+
+
 def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool:
     """Say whether nothing is missing before the last snapshot of an ancestry."""
     if not ancestry:

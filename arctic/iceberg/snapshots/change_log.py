@@ -24,6 +24,7 @@ from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.metadata.history import (
     UPKEEP,
     current_at,
+    expires_rows,
     lineage,
     producer_of,
     reaches_beginning,
@@ -157,12 +158,36 @@ def check_base(opened: OpenTable, after: int, up_to: int | None = None) -> None:
 
 
 def replacing_commits(
-    opened: OpenTable, after: int, up_to: int | None = None
+    opened: OpenTable, after: int, up_to: int | None = None, *, with_expiry: bool = False
 ) -> tuple[Snapshot, ...]:
-    """Return the base commits that ``check_base`` refuses, oldest first; NotFoundError as there."""
+    """Return the base commits that ``check_base`` refuses, oldest first; NotFoundError as there.
+
+    Args:
+        opened: a keyed table, its stores refreshed.
+        after: sequence number of the base store, exclusive.
+        up_to: inclusive; None: the newest.
+        with_expiry: those that took out rows that had become too old count too.
+    """
     last = head_sequence(opened.base) if up_to is None else up_to
-    commits = _commits(opened, opened.base, after, last)
-    return tuple(snapshot for snapshot in commits if _replaces_rows(snapshot, also=()))
+    return tuple(
+        snapshot
+        for snapshot in _commits(opened, opened.base, after, last)
+        if _replaces_rows(snapshot, also=()) or (with_expiry and expires_rows(snapshot))
+    )
+
+
+def expiring_commits(opened: OpenTable, after: int, up_to: int) -> tuple[Snapshot, ...]:
+    """Return the commits that took out rows that had become too old, oldest first.
+
+    Args:
+        opened: a table without a key, refreshed.
+        after: exclusive.
+        up_to: inclusive.
+
+    Raises:
+        NotFoundError: a commit of the range has expired.
+    """
+    return tuple(filter(expires_rows, _commits(opened, opened.base, after, up_to)))
 
 
 def _commits(opened: OpenTable, store: Table, after: int, up_to: int) -> tuple[Snapshot, ...]:
@@ -211,7 +236,8 @@ def _replaces_rows(snapshot: Snapshot, *, also: tuple[Operation, ...]) -> bool:
 
 
 def _is_maintenance(snapshot: Snapshot) -> bool:
-    # Rows that became too old are no change either: whoever follows a table has ages of its own.
+    # Rows that became too old are no change either: whoever follows a table has ages of its own,
+    # but for those who ask ``with_expiry``.
     return producer_of(snapshot) in UPKEEP
 
 

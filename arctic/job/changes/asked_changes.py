@@ -41,6 +41,9 @@ class RowsAsked:
     by_columns: bool
     """A row is as before where the columns that are read are; else all of its columns are asked,
     so that how many rows there are does not hang on what is read of them."""
+    tells_expiry: bool = False
+    """Rows that became too old are told as gone. No option says so: whoever follows a table has
+    ages of its own, but a view is what its source has."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> RowsAsked | None:

@@ -196,7 +196,10 @@ class Changes:
         # A stream may wait for a change longer than base commits stay: each is looked at once.
         first, last = self._looked_at
         known = first <= after <= last
-        if replacing_commits(self.opened, last if known else after, up_to):
+        begin = last if known else after
+        rows = self._asked.rows
+        with_expiry = rows is not None and rows.tells_expiry
+        if replacing_commits(self.opened, begin, up_to, with_expiry=with_expiry):
             return True
         self._looked_at = (first if known else after, up_to)
         return False

@@ -157,7 +157,7 @@ def plan_row_changes(
         parts = [Stretch(start=_place(start), end=_place(end), difference=None)]
         ends = start.base_sequence_number, end.base_sequence_number
         if opened.table.is_keyed and is_replaced(*ends):
-            parts = stretches(opened, parts[0].start, parts[0].end, is_net=asked.is_net)
+            parts = stretches(opened, parts[0].start, parts[0].end, asked)
         if opened.table.weighs_rows:
             parts = as_differences(opened, parts, is_net=asked.is_net)
         return _groups(opened, settings, start, parts)

@@ -23,6 +23,7 @@ from arctic.iceberg.snapshots.change_log import check_commits, replacing_commits
 from arctic.iceberg.snapshots.state_between import state_between
 from arctic.iceberg.snapshots.versions import TableVersion, table_versions
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.asked_changes import RowsAsked
 from arctic.job.changes.change_files import merged_view
 from arctic.job.changes.change_range import ChangePlace
 from arctic.job.read.asked_read import ReadSettings
@@ -75,7 +76,7 @@ def _version_of(opened: OpenTable, versions: Versions, store: str, sequence: int
 
 
 def stretches(
-    opened: OpenTable, start: ChangePlace, end: ChangePlace, *, is_net: bool
+    opened: OpenTable, start: ChangePlace, end: ChangePlace, asked: RowsAsked
 ) -> list[Stretch]:
     """Divide a range where rows were replaced.
 
@@ -83,19 +84,18 @@ def stretches(
         opened: a keyed table, its stores refreshed.
         start: exclusive.
         end: inclusive, not before ``start`` in either store.
-        is_net: the range is told as one change.
+        asked: how it is told.
 
     Raises:
         NotFoundError: a commit of the range has expired.
     """
     versions = _commit_versions(opened)
-    replacing = [
-        each.sequence_number or 0
-        for each in replacing_commits(opened, start.base_sequence_number, end.base_sequence_number)
-    ]
+    bases = start.base_sequence_number, end.base_sequence_number
+    commits = replacing_commits(opened, *bases, with_expiry=asked.tells_expiry)
+    replacing = [each.sequence_number or 0 for each in commits]
     for sequence in replacing:
         _version_of(opened, versions, BASE, sequence)
-    if is_net and replacing:
+    if asked.is_net and replacing:
         return [Stretch(start=start, end=end, difference=_last(versions, start, end))]
     found, at, changes = [], start, start.sequence_number
     for (store, sequence), version in versions.items():

@@ -64,6 +64,7 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
         name: each.stretch(None if is_full else standing.positions.get(name))
         for name, each in sources.items()
     }
+    is_full = is_full or any(each.start is None for each in stretches.values())
     ends = {name: each.end for name, each in stretches.items()}
     is_empty = not is_full and all(each.is_empty for each in stretches.values())
     if is_empty and not rest_long(view.table.name, sources):

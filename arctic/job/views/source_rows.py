@@ -3,6 +3,8 @@
 Rules:
     - Rows are read at the position where the changes end: what is committed later belongs to the
       next refresh.
+    - Rows that became too old went, as those that were deleted did. A position that such a commit
+      of base was passed to was taken of both stores at one moment, so the state there has it.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from arctic.errors import ConflictError, InvalidInputError, NotFoundError
 from arctic.iceberg.metadata.history import (
     UPKEEP,
     current_at,
+    expires_rows,
     lineage,
     producer_of,
     set_back_ms,
 )
-from arctic.iceberg.snapshots.change_log import stream_store
+from arctic.iceberg.snapshots.change_log import expiring_commits, stream_store
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.snapshots.state_between import state_between
 from arctic.iceberg.snapshots.versions import table_versions
@@ -50,7 +53,7 @@ class Stretch:
     """What a refresh reads of one source."""
 
     start: StreamPosition | None
-    """None: the view has none of its rows yet."""
+    """None: all rows are read, as the view has none of them yet, or some that nobody tells of."""
     end: StreamPosition
     is_empty: bool = False
     """Nothing has changed in it; base may have been rewritten."""
@@ -71,7 +74,9 @@ class SourceTable:
             opt.CHANGE_COMPARES.name: "columns",
             opt.CHANGE_UPDATES.name: "false",
         }
-        self._asked = AskedChanges.of({**self._place, **given}, Scope.STREAM)
+        asked = AskedChanges.of({**self._place, **given}, Scope.STREAM)
+        assert asked.rows is not None
+        self._asked = replace(asked, rows=replace(asked.rows, tells_expiry=True))
         self._changes = Changes(self._asked)
 
     @property
@@ -133,6 +138,10 @@ class SourceTable:
             ) from error
         if end == start:
             return Stretch(start=start, end=self._changes.beside(start), is_empty=True)
+        bounds = start.sequence_number, end.sequence_number
+        if not self.opened.table.is_keyed and expiring_commits(self.opened, *bounds):
+            # Nothing tells which rows went, so all are read anew.
+            return Stretch(start=None, end=end)
         return Stretch(start=start, end=end)
 
     def changes(self, stretch: Stretch, columns: Sequence[str]) -> ScanJob:
@@ -209,7 +218,9 @@ class SourceTable:
                 if store is stream_store(self.opened)
                 else at.base_sequence_number
             )
-            if (snapshot.sequence_number or 0) <= last and producer_of(snapshot) not in UPKEEP:
+            has_expired = not of_change and expires_rows(snapshot)
+            is_news = has_expired or producer_of(snapshot) not in UPKEEP
+            if is_news and (snapshot.sequence_number or 0) <= last:
                 break
         return found[0], max(found[1], *(set_back_ms(each.metadata) for each in stores))
 

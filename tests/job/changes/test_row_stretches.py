@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,11 +11,14 @@ import pytest
 import arctic
 from arctic.errors import NotFoundError
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.asked_changes import RowsAsked
 from arctic.job.changes.change_range import ChangePlace, settled_heads
 from arctic.job.changes.row_stretches import stretches
 from arctic.job.reference import table_reference
 
 ROWS = pa.table({"id": [1, 2]})
+COMMITS = RowsAsked(is_net=False, tells_updates=True, by_columns=False)
+NET = replace(COMMITS, is_net=True)
 
 
 def opened(folder: Path, *modes: str) -> OpenTable:
@@ -37,7 +41,7 @@ def test_commits_that_replace_rows_stand_between_the_others(tmp_path: Path) -> N
     head = settled_heads(table)
     assert head == place(3, 2)
 
-    found = stretches(table, place(0, 0), head, is_net=False)
+    found = stretches(table, place(0, 0), head, COMMITS)
     assert [(each.start, each.end) for each in found] == [
         (place(0, 0), place(2, 0)),
         (place(2, 0), place(2, 1)),
@@ -47,10 +51,10 @@ def test_commits_that_replace_rows_stand_between_the_others(tmp_path: Path) -> N
     ]
     told = [None if each.difference is None else each.difference.number for each in found]
     assert told == [None, 3, None, 5, None]
-    (whole,) = stretches(table, place(1, 0), place(3, 1), is_net=True)
+    (whole,) = stretches(table, place(1, 0), place(3, 1), NET)
     assert whole.difference is not None
     assert whole.difference.number == 4
-    (one,) = stretches(table, place(2, 1), place(3, 1), is_net=True)
+    (one,) = stretches(table, place(2, 1), place(3, 1), NET)
     assert one.difference is None
 
 
@@ -62,4 +66,4 @@ def test_a_commit_that_has_expired_is_refused(tmp_path: Path) -> None:
     left = table_reference({"path": "db.t", "warehouse": str(tmp_path)}).open()
 
     with pytest.raises(NotFoundError, match=r"commit 1 of 1 to 2 is gone"):
-        stretches(left, place(0, 0), settled_heads(left), is_net=False)
+        stretches(left, place(0, 0), settled_heads(left), COMMITS)

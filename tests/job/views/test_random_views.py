@@ -45,9 +45,16 @@ KINDS: tuple[dict[str, Any], ...] = (
 FIRST = int(os.environ.get("ARCTIC_FIRST_SEED", 0))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("ARCTIC_HISTORIES", 2)))
 DOES = [*["orders"] * 5, *["users"] * 2, "log", "log", "delete", "tidy", "expire"]
-DOES += ["overwrite", "columns"]
+DOES += ["overwrite", "columns", "age"]
 may_occur(*dict.fromkeys(DOES), "killed", "refreshed", "made anew")
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+TOO_OLD = {
+    "data-expire.enabled": "true",
+    "data-expire.retention-time": "1h",
+    "data-expire.datetime-number-format": "TIMESTAMP_S",
+    "data-expire.level": "file",
+}
+"""Whatever counts as seconds since 1970 here: every file without a null."""
 USERS = pa.schema([("name", pa.string()), ("age", pa.int32()), ("city", pa.string())])
 VIEWS = {
     "plain": "SELECT o.id AS number, upper(city) AS place, amount * 2 AS twice, weight "
@@ -102,12 +109,15 @@ class History:
         place: dict[str, Any] = {"warehouse": str(folder)}
         kind = KINDS[seed % len(KINDS)]
         self.replaces = "ordering_columns" not in kind
+        self.ages = "properties" not in kind
         self.orders = arctic.create_table("shop.orders", ORDERS, primary_key="id", **kind, **place)
         self.users = arctic.create_table("shop.users", USERS, primary_key="name", **place)
         self.log = arctic.create_table("shop.log", LOG, **place)
         self.turn = 0
         self.schemas = 0
         """How often columns have changed."""
+        self.aged = 0
+        """How often rows may have become too old."""
 
     def step(self) -> None:
         """Do one thing."""
@@ -131,6 +141,11 @@ class History:
         elif does == "expire":
             for table in (self.orders, self.users, self.log):
                 table.expire(options=AT_ONCE)
+        elif does == "age":
+            ages = [(self.users, "age"), (self.log, "size"), (self.orders, "turn")]
+            for table, name in ages[: 2 + self.ages]:
+                table.expire(options=AT_ONCE | TOO_OLD | {"data-expire.field": name})
+            self.aged += 1
         elif does == "columns":
             self._columns()
         elif self.replaces:
@@ -193,6 +208,7 @@ def test_views_are_what_their_statements_say(
     for _ in range(history.chance.randrange(4)):
         history.step()
     known, starred = dict.fromkeys(VIEWS, history.schemas), history.orders.schema.names
+    known["logged"] += history.aged
     for name, sql in VIEWS.items():
         arctic.materialize(sql, f"shop.{name}", **place)
     for _ in range(3):
@@ -210,8 +226,9 @@ def test_views_are_what_their_statements_say(
                 occurred("killed")
             report = arctic.refresh(f"shop.{name}", **place)
             occurred("made anew" if report.is_full else "refreshed")
-            assert not report.is_full or known[name] < history.schemas
-            known[name] = history.schemas
+            made = history.schemas + (history.aged if name == "logged" else 0)
+            assert not report.is_full or known[name] < made
+            known[name] = made
             wanted = expected(sql, tables)
             view = arctic.open_table(f"shop.{name}", **place)
             found = view.read().read_all()
