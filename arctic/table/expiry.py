@@ -4,7 +4,8 @@ Rules:
     - A change file goes only when its data sequence number is merged, never by transaction id:
       visibility compares the sequence number.
     - In a table with ordering columns a change delete holds against late rows for as long: it stays
-      while rows wait to be merged that were committed in that time.
+      while rows wait to be merged that were committed in that time. Where nobody knows when it was
+      committed, as in a clone, it counts from the first commit that is known to have it.
     - "Older than" includes the very moment, so that a duration of 0 means at once.
     - A lineage is cut at one place: what stays of it has no gaps, because expiry takes the id of
       a parent that is gone from its children.
@@ -35,7 +36,10 @@ class ChangeFile:
     """The data sequence number."""
     size_bytes: int
     added_ms: int | None
-    """When the snapshot that added it was committed; None: that snapshot has expired."""
+    """When the snapshot that added it was committed; None: that snapshot has expired, or is one of
+    the table that this one was cloned from."""
+    seen_ms: int
+    """When the first snapshot was committed that is known to have it: at ``added_ms``, or later."""
     is_delete: bool = False
     """Whether it holds change deletes."""
 
@@ -112,7 +116,10 @@ def expired_changes(
         file
         for file in every
         if file.sequence_number <= merged.get(file.partition, NOTHING_MERGED)
-        and (file.added_ms is None or is_old(file.added_ms, duration_ms=ttl_ms, now_ms=now_ms))
+        and (
+            is_old(file.seen_ms, duration_ms=ttl_ms, now_ms=now_ms)
+            or (file.added_ms is None and not (file.is_delete and is_ordered))
+        )
         and not (file.is_delete and _holds_against(waiting.get(file.partition), file, ttl_ms))
     )
     return tuple(sorted(expired, key=lambda file: (file.sequence_number, file.path)))
@@ -145,9 +152,7 @@ def _holds_against(oldest: _Waiting | None, delete: ChangeFile, ttl_ms: int) -> 
     """Say whether a change that waits may have been committed while a delete held."""
     if oldest is None:
         return False
-    if oldest.added_ms is None or delete.added_ms is None:
-        return True
-    return oldest.added_ms < delete.added_ms + ttl_ms
+    return oldest.added_ms is None or oldest.added_ms < delete.seen_ms + ttl_ms
 
 
 def expired_snapshots(

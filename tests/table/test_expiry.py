@@ -31,18 +31,22 @@ change_files = st.builds(
     sequence_number=st.integers(1, 9),
     size_bytes=st.just(10),
     added_ms=st.none() | st.integers(0, 2 * NOW),
-)
+    seen_ms=st.integers(0, 2 * NOW),
+).map(lambda file: file if file.added_ms is None else replace(file, seen_ms=file.added_ms))
 merged_maps = st.dictionaries(st.sampled_from([EU, US, (None,)]), st.integers(0, 9))
 
 
-def change_file(sequence: int, *, partition: Partition = EU, added: int | None = 0) -> ChangeFile:
-    """Return a file that was committed at a time."""
+def change_file(
+    sequence: int, *, partition: Partition = EU, added: int | None = 0, seen: int = NOW
+) -> ChangeFile:
+    """Return a file that was committed at a time; if that is not known, it was seen at another."""
     return ChangeFile(
         path=f"f{sequence}",
         partition=partition,
         sequence_number=sequence,
         size_bytes=1,
         added_ms=added,
+        seen_ms=seen if added is None else added,
     )
 
 
@@ -119,6 +123,24 @@ class TestChangeFiles:
         assert set(expired) == {
             file for file in files if file.sequence_number <= merged.get(file.partition, 0)
         }
+
+    @pytest.mark.parametrize(
+        ("seen", "goes"), [(NOW - 99, False), (NOW - 100, True), (NOW - 101, True)]
+    )
+    def test_a_delete_that_orders_stays_where_nobody_knows_since_when(
+        self, seen: int, goes: bool
+    ) -> None:
+        """As long as if it had come with the first commit that is known to have it."""
+        delete = replace(change_file(1, added=None, seen=seen), is_delete=True)
+        for file, is_ordered in (
+            (delete, True),
+            (delete, False),
+            (change_file(1, added=None), True),
+        ):
+            expired = expired_changes(
+                [file], merged={EU: 1}, ttl_ms=100, now_ms=NOW, is_ordered=is_ordered
+            )
+            assert bool(expired) is (goes or not (file.is_delete and is_ordered))
 
     @pytest.mark.parametrize(
         ("added", "waiting", "goes"),

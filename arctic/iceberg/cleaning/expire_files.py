@@ -12,9 +12,10 @@ keyed tables too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFileContent, ManifestEntry
 from pyiceberg.table import Table
@@ -199,23 +200,50 @@ def _change_files(head: Table) -> Iterable[ChangeFile]:
     manifests = live_manifests(head, head.current_snapshot())
     check_specs(head, manifests)
     width = len(head.spec().fields)
+    times = _Times.of(head)
     for _, entries in entries_of(head.io, manifests):
         for entry in entries:
-            file = _change_file(head, entry, partition_of(entry.data_file.partition, width))
+            file = _change_file(times, entry, partition_of(entry.data_file.partition, width))
             if file is not None:
                 yield file
 
 
-def _change_file(head: Table, entry: ManifestEntry, partition: Partition) -> ChangeFile | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Times:
+    """When the snapshots that a store knows were committed, in ms."""
+
+    of_ids: Mapping[int, int]
+    numbers: Sequence[int]
+    """Their sequence numbers, ascending."""
+    of_numbers: Sequence[int]
+
+    @classmethod
+    def of(cls, store: Table) -> _Times:
+        found = store.metadata.snapshots
+        by_number = sorted((each.sequence_number or 0, each.timestamp_ms) for each in found)
+        return cls(
+            of_ids={each.snapshot_id: each.timestamp_ms for each in found},
+            numbers=[number for number, _ in by_number],
+            of_numbers=[time_ms for _, time_ms in by_number],
+        )
+
+    def since(self, sequence_number: int) -> int:
+        """Return the time of the first snapshot of this number or a later one; the last has it."""
+        place = bisect_left(self.numbers, sequence_number)
+        return self.of_numbers[min(place, len(self.of_numbers) - 1)]
+
+
+def _change_file(times: _Times, entry: ManifestEntry, partition: Partition) -> ChangeFile | None:
     is_data = entry.data_file.content == DataFileContent.DATA
     if not is_data or entry.sequence_number is None or entry.snapshot_id is None:
         return None  # not understood: it stays
-    added = head.metadata.snapshot_by_id(entry.snapshot_id)
+    added_ms = times.of_ids.get(entry.snapshot_id)
     return ChangeFile(
         path=entry.data_file.file_path,
         partition=partition,
         sequence_number=entry.sequence_number,
         size_bytes=entry.data_file.file_size_in_bytes,
-        added_ms=None if added is None else added.timestamp_ms,
+        added_ms=added_ms,
+        seen_ms=times.since(entry.sequence_number) if added_ms is None else added_ms,
         is_delete=parse_change_name(entry.data_file.file_path).kind is FileKind.CHANGE_DELETE,
     )

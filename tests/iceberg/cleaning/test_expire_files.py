@@ -128,6 +128,25 @@ class TestChanges:
 
         assert [item.reason.partition(")")[0] for item in removed] == ["merged (sequence 1 <= 2"]
 
+    def test_a_delete_that_orders_is_as_old_as_the_next_snapshot_that_is_known(
+        self, tmp_path: Path
+    ) -> None:
+        """Where others expired its own before that time; older ones, as of a tag, say nothing."""
+        opened = make(tmp_path, partition_by=(), write__ordering_columns="score")
+        for number in range(1, 5):
+            deletes = FileKind.CHANGE_DELETE if number == 2 else FileKind.INSERT
+            files = written(opened, [row(number, score=1.0)], deletes, transaction_id=number)
+            commit_append(opened, AppendFiles(files=files))
+        overwrite(opened, [row(1, score=1.0)], up_to=4)
+        second, third = change_of(opened).metadata.snapshots[1:3]
+        change_of(opened).maintenance.expire_snapshots().by_id(second.snapshot_id).commit()
+
+        early = expire(opened, ttl_ms=100, now_ms=third.timestamp_ms + 99, dry_run=True)
+        late = expire(opened, ttl_ms=100, now_ms=third.timestamp_ms + 100, dry_run=True)
+
+        assert not any("-ED-" in item.name for item in early)
+        assert sum("-ED-" in item.name for item in late) == 1
+
     def test_what_amoro_has_merged_goes_too(self, tmp_path: Path) -> None:
         """Its marker and its blob say how far."""
         opened = make(tmp_path)

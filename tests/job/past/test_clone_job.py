@@ -99,6 +99,27 @@ def test_a_past_state_is_cloned_with_what_was_merged_then(tmp_path: Path) -> Non
     assert tagged.tags() == ()
 
 
+def test_a_delete_holds_against_late_rows_in_a_clone_too(tmp_path: Path) -> None:
+    """As long as it would if it had been committed when the clone was made."""
+    source = make(tmp_path, ordering_columns="n")
+    upsert(source, a=5, b=5)
+    source.write(pa.table({"id": ["a"], "n": [6]}, SCHEMA), mode="delete")
+    source.optimize(type="full")
+    copy = clone(clone(source, "m.c", tmp_path), "m.d", tmp_path)
+    for _ in range(2):
+        source.expire()
+        copy.expire()
+
+    for table in (source, copy):
+        upsert(table, a=5)
+        assert rows_of(table) == {"b": 5}
+        table.optimize(type="full")
+        assert rows_of(table) == {"b": 5}
+    copy.expire(options=NOW)
+    upsert(copy, a=5)
+    assert rows_of(copy) == {"a": 5, "b": 5}
+
+
 def test_files_stay_for_a_clone_of_a_clone_and_for_what_shows_one(tmp_path: Path) -> None:
     """Whoever stands between is gone: the source still knows who needs its files."""
     source = begun(tmp_path)
