@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 import arctic
-from arctic.errors import CommitStateUnknownError, NotFoundError
+from arctic.errors import CommitStateUnknownError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables import schema_sync
@@ -322,6 +323,24 @@ def test_tags_properties_and_columns_of_both_stores_change_at_once(door: Door) -
     assert half_done(door) == []
     assert door.asked["commit db.t db.t_change_"] == 3
     assert door.asked["commit db.t_change_ db.t"] == 1
+
+
+def test_of_two_who_finish_a_window_the_second_is_told(door: Door) -> None:
+    """Though the catalog compares no properties: who finishes one looks at the table again."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    of_time = {"table.event-time-field": "at"}
+    arctic.create_table("db.t", schema, primary_key="id", properties=of_time, catalog=door.catalog)
+    noon = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
+    rows = pa.table([[1], [noon + timedelta(minutes=25)]], schema=schema)
+    arctic.write("db.t", rows, mode="upsert", catalog=door.catalog)
+    one, other = (
+        arctic.windows("db.t", "10min", consumer="r", start=noon, catalog=door.catalog)
+        for _ in range(2)
+    )
+    assert [next(one).begin, next(other).begin] == [noon, noon]
+    assert next(one).begin == noon + timedelta(minutes=10)
+    with pytest.raises(ConflictError, match="windows of 'r' in table"):
+        next(other)
 
 
 def test_they_change_one_after_the_other_where_the_catalog_takes_one_table(door: Door) -> None:

@@ -19,6 +19,15 @@ from arctic.job.views import refresh_job, take_days
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("n", pa.int32())])
 HISTORY = "SELECT id, upper(city) AS city FROM shop.users WHERE n > 0 OR n IS NULL"
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+TOO_OLD = {
+    "data-expire.enabled": "true",
+    "data-expire.field": "n",
+    "data-expire.retention-time": "1h",
+    "data-expire.datetime-number-format": "TIMESTAMP_S",
+    "data-expire.level": "file",
+}
+"""Seconds since 1970, so every file without a null."""
+KEEPS = ["expire", "age"]
 Row = tuple[int, str | None, int | None]
 
 
@@ -86,7 +95,7 @@ def test_a_history_is_every_version_that_there_was(place: dict[str, Any], seed: 
     table = arctic.open_table("shop.users", **place)
     arctic.materialize(HISTORY, "shop.versions", kind="scd2", **place)
     for _ in range(14):
-        does = chance.choice(["put"] * 4 + ["delete", "overwrite", "optimize", "refresh", "expire"])
+        does = chance.choice(["put"] * 4 + ["delete", "overwrite", "optimize", "refresh", *KEEPS])
         ids = chance.sample(range(5), chance.randrange(1, 5))
         rows: list[Row] = [
             (each, chance.choice(["Rome", "rome", "Oslo", None]), chance.choice([None, 0, 1]))
@@ -102,11 +111,13 @@ def test_a_history_is_every_version_that_there_was(place: dict[str, Any], seed: 
             table.optimize(type=chance.choice(["minor", "full"]))
         elif does == "expire":
             table.expire(options=AT_ONCE)
+        elif does == "age":
+            table.expire(options=TOO_OLD)
         else:
             arctic.refresh("shop.versions", **place)
-        if does in ("put", "delete", "overwrite"):
-            when = table.history().column("committed_at").to_pylist()[-1]
-            model.see(place, when)
+        times = table.history().column("committed_at").to_pylist()
+        if does in ("put", "delete", "overwrite", "age") and times:
+            model.see(place, times[-1])
     arctic.refresh("shop.versions", **place)
     found = [{name: row[name] for name in row if name != "_version"} for row in versions(place)]
     assert found == model.rows
