@@ -102,6 +102,8 @@ RESTORED_FROM = "arctic.restored-from"
 RESTORED_OVER = "arctic.restored-over"
 """In the summary of such a snapshot: the one that was current before it. Its parent is the one that
 it was restored from."""
+RESTORED_OVER_CHANGES = "arctic.restored-over-changes"
+"""On a base store: the sequence number of the newest change that the last restore has hidden."""
 CLONED_FROM = "arctic.cloned-from"
 """In the summary of the first snapshot of a clone: that of its source that it shows."""
 COMMITTED_BESIDE = "arctic.committed-beside"

@@ -38,7 +38,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.commit_plan import RestoreBase
 from arctic.table.files import FileKind
-from arctic.table.property_names import RESTORED_FROM, RESTORED_OVER
+from arctic.table.property_names import RESTORED_FROM, RESTORED_OVER, RESTORED_OVER_CHANGES
 
 _KINDS = (FileKind.BASE, FileKind.POS_DELETE)
 
@@ -92,6 +92,7 @@ class _Restore:
                 "expired"
             )
         check_specs(head, live_manifests(head, snapshot_of(head, back)))
+        hidden = self.plan.change_sequence_number or 0
         summary = {RESTORED_FROM: "none" if back is None else str(back)}
         if over is not None:
             summary[RESTORED_OVER] = str(over)
@@ -100,12 +101,13 @@ class _Restore:
             added=self.added,
             removed_paths=self.plan.removed_paths,
             summary=summary,
+            # Expiry forgets the snapshot sooner than the changes that it hides.
+            properties={RESTORED_OVER_CHANGES: str(hidden)} if hidden else {},
             start=StartFrom(snapshot_id=back),
         )
         what = with_notes(head, what, other=self.change)
         if self.keys is None:
             return staged_on(head, what, snapshot_id)
-        hidden = self.plan.change_sequence_number or 0
         before = read_state(head.metadata, head.io, over, self.keys)
         ahead = max(before.sequence.values(), default=0)
         if ahead > hidden:

@@ -23,16 +23,10 @@ from datetime import datetime, timezone
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.cleaning.last_write import last_write_ms
 from arctic.iceberg.commits.commit_removal import commit_removal
-from arctic.iceberg.metadata.history import (
-    DATA_EXPIRATION,
-    PRODUCER,
-    UPKEEP,
-    lineage,
-    producer_of,
-)
+from arctic.iceberg.metadata.history import DATA_EXPIRATION, PRODUCER
 from arctic.iceberg.snapshots.list_files import list_files
-from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.commit_edit import EditedTable, edited
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.whole_files import FileJudge, unmerged_changes
@@ -163,7 +157,7 @@ def expire_rows(
         name = table.opened.table.name
         refuse_engine(table.opened.table, "expiry of rows")
         _check_order(table.opened.table, settings)
-        last_ms = _last_commit_ms(table.opened) if settings.from_last_commit else now_ms
+        last_ms = last_write_ms(table.opened) if settings.from_last_commit else now_ms
         if last_ms is None:
             return EditReport(table=name, snapshot_id=None)
         plan, files = _plan(table, settings, last_ms - settings.keep_ms)
@@ -244,20 +238,6 @@ def _check_order(table: TableDescription, settings: RetentionSettings) -> None:
             f"{names[0]!r}, so an older row could come back that has not expired; expected "
             f"{opt.DATA_EXPIRE_FIELD.name} = {names[0]!r}"
         )
-
-
-def _last_commit_ms(opened: OpenTable) -> int | None:
-    """Return when rows were written last, as far as the stores know; not those of a branch."""
-    stores = [store for store in (opened.base, opened.change) if store is not None]
-    return max(
-        (
-            snapshot.timestamp_ms
-            for store in stores
-            for snapshot in lineage(store.metadata, store.current_snapshot())
-            if snapshot.summary is not None and producer_of(snapshot) not in UPKEEP
-        ),
-        default=None,
-    )
 
 
 def _has_shape(text: Value, shape: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 import arctic
 from arctic.errors import StorageError
 from arctic.job.edit import retention
-from tests.job.past.states import NOW
+from tests.job.past.states import NOW, catalog_table
 
 SCHEMA = pa.schema(
     [
@@ -160,6 +160,68 @@ def test_an_age_is_counted_from_the_last_write_or_from_now(tmp_path: Path) -> No
     by_now = {**keep, "data-expire.base-on-rule": "CURRENT_TIME"}
     assert len(table.expire(options=by_now).items) == 1
     assert ids(table) == []
+
+
+def write_now(table: arctic.Table, number: int) -> None:
+    """Write a row that is as old as its write."""
+    write(table, {"id": number, "at": datetime.now(timezone.utc)})
+
+
+def fed_once(folder: Path, key: str) -> arctic.Table:
+    """Make a table whose rows a write from now on makes too old; there is something to optimize."""
+    expiring = {"data-expire.retention-time": "1500ms"}
+    table = make(folder, primary_key=key or (), partition_by=["id"], properties=expiring)
+    for _ in range(2):
+        write_now(table, 1)
+        table.optimize(type="minor")
+    time.sleep(2)
+    return table
+
+
+@pytest.mark.parametrize("key", ["", "id"])
+def test_a_clone_of_a_table_that_nobody_feeds_keeps_its_rows(tmp_path: Path, key: str) -> None:
+    """It is no write; the first one to the clone lets them go."""
+    source = fed_once(tmp_path, key)
+    arctic.clone("m.t", "m.c", warehouse=str(tmp_path))
+    copy = arctic.open_table("m.c", warehouse=str(tmp_path))
+    for table in (source, copy):
+        table.expire()
+        assert set(ids(table)) == {1}
+
+    write_now(copy, 2)
+    copy.expire()
+    assert (set(ids(copy)), set(ids(source))) == ({2}, {1})
+
+
+@pytest.mark.parametrize("key", ["", "id"])
+def test_what_was_restored_is_kept_until_the_next_write(tmp_path: Path, key: str) -> None:
+    """What it took the place of is no write any more, also where expiry has forgotten it."""
+    table = fed_once(tmp_path, key)
+    version = int(table.versions()["version"][-1].as_py())
+    write_now(table, 9)
+    table.restore(version)
+    table.expire()
+    assert set(ids(table)) == {1}
+    for _ in range(2):
+        table.optimize(type="full")
+        table.expire(options={"snapshot.keep.duration": "0"})
+        assert set(ids(table)) == {1}
+    summaries = [each.summary for each in catalog_table(tmp_path, "m.t").metadata.snapshots]
+    assert not any(each["arctic.restored-from"] for each in summaries if each is not None)
+
+    write_now(table, 2)
+    table.expire()
+    assert ids(table) == [2]
+
+
+def test_to_adopt_a_table_again_is_no_write(tmp_path: Path) -> None:
+    """Its new change store begins with a snapshot that holds nothing."""
+    fed_once(tmp_path, "id")
+    arctic.release("m.t", warehouse=str(tmp_path))
+    table = arctic.adopt("m.t", primary_key="id", warehouse=str(tmp_path))
+    table.expire()
+
+    assert ids(table) == [1]
 
 
 def test_texts_tell_an_age_where_they_sort_like_times(tmp_path: Path) -> None:
