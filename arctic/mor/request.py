@@ -36,8 +36,8 @@ FILE_OFFSET_FIELD: pa.Field = field_with_id("_file_offset", pa.int64(), FILE_OFF
 """The only one of these that is a column of files, of change files."""
 CHANGE_ACTION_FIELD: pa.Field = field_with_id("_change_action", pa.string(), CHANGE_ACTION_FIELD_ID)
 
-ROW_FILE_FIELD: pa.Field = field_with_id(FILE, pa.string(), 2147483646)
-ROW_POSITION_FIELD: pa.Field = field_with_id(POSITION, pa.int64(), 2147483645)
+ROW_FILE_FIELD: pa.Field = field_with_id(FILE, pa.string(), 2147483646, nullable=False)
+ROW_POSITION_FIELD: pa.Field = field_with_id(POSITION, pa.int64(), 2147483645, nullable=False)
 """Their numbers are those that Iceberg has for them."""
 PLACE_FIELDS: tuple[pa.Field, ...] = (ROW_FILE_FIELD, ROW_POSITION_FIELD)
 """Where a row is stored: the path of its data file, and its number in the whole file, from 0."""

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import types as st
 
+import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.spark.base.spark_types import arrow_schema
 from tests.spark.base.test_spark_types import KNOWN
 from tests.spark.lake import NAME, Lake
@@ -155,6 +160,16 @@ WRONG: dict[str, tuple[str, str, Callable[[Lake], object]]] = {
             .collect()
         ),
     ),
+    "no null": (
+        "InvalidInputError",
+        "column 'region' may be null in the table, but the given schema says NOT NULL",
+        lambda lake: (
+            lake.spark.read.format("arctic")
+            .schema("id long, region string not null")
+            .load(NAME, warehouse=lake.warehouse)
+            .collect()
+        ),
+    ),
 }
 
 
@@ -169,6 +184,67 @@ def test_a_wrong_read_begins_with_the_message_of_a_named_error(lake: Lake, wrong
 
     assert f"arctic.errors.{kind}: " in first_line
     assert message in first_line
+
+
+@pytest.mark.parametrize("key", [(), ("id",)], ids=["no key", "key"])
+def test_a_frame_from_before_a_column_took_null_reads_on(lake: Lake, key: tuple[str, ...]) -> None:
+    """Told that it has none, Spark would read 0, find none that IS NULL, and count them."""
+    columns = [pa.field(name, pa.int64(), nullable=False) for name in ("id", "n")]
+    lake.create(schema=pa.schema(columns), primary_key=key)
+    place: dict[str, Any] = {"warehouse": lake.warehouse}
+    arctic.write(NAME, pa.table({"id": [1], "n": [5]}, pa.schema(columns)), mode="append", **place)
+    frame = lake.load()
+    frame.createOrReplaceTempView("before")
+    lake.view("stored")
+    lake.view("told", **{"change-rows": "commits", "start-version": "0"})
+    assert [field.nullable for field in frame.schema] == [not key, True]
+
+    change = SchemaChange(optional=("n",))
+    table = evolve_schema(CatalogConfig.from_options(place), NAME, change)
+    rows = pa.table({"id": [2], "n": [None]}, table.arrow_schema)
+    arctic.write(NAME, rows, mode="append", **place)
+
+    for view in ("before", "stored", "told"):
+        for query, expected in (
+            ("SELECT id, n FROM {}", [(1, 5), (2, None)]),
+            ("SELECT id FROM {} WHERE n IS NULL", [(2,)]),
+            ("SELECT count(n) FROM {}", [(1,)]),
+            ("SELECT id, count(n), sum(n) FROM {} GROUP BY id", [(1, 1, 5), (2, 0, None)]),
+        ):
+            assert sorted(lake.spark.sql(query.format(view)).collect()) == expected
+    assert sorted(frame.collect()) == [(1, 5), (2, None)]
+
+
+def test_a_frame_of_the_catalog_from_before_a_column_took_null_is_refused(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what the table says, so it is to be made anew, as what SQL says is each time."""
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", lake.warehouse)
+    columns = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("id", "n")])
+    lake.create(schema=columns, primary_key=())
+    arctic.write(NAME, pa.table({"id": [1], "n": [5]}, columns), mode="append")
+    frame = lake.spark.table(f"arctic.{NAME}")
+    frame.createOrReplaceTempView("before")
+    lake.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW said AS SELECT * FROM arctic.{NAME}")
+
+    lake.spark.sql(f"ALTER TABLE arctic.{NAME} ALTER COLUMN n DROP NOT NULL")
+    arctic.write(NAME, pa.table({"id": [2], "n": pa.nulls(1, pa.int64())}), mode="append")
+
+    others = ("n IS NOT NULL", "n > 0", "id > 0")
+    for asked in (
+        frame,
+        frame.select("id", "n"),
+        frame.selectExpr("count(n)"),
+        frame.selectExpr("id", "n IS NULL"),
+        *(frame.where(condition).selectExpr("count(n)") for condition in others),
+        frame.groupBy("id").agg({"n": "sum"}),
+    ):
+        with pytest.raises(AnalysisException, match="column 'n' may be null in the table"):
+            asked.collect()
+    with pytest.raises(AnalysisException):  # by Spark itself where it looks
+        lake.spark.sql("SELECT * FROM before").collect()
+    assert lake.spark.sql("SELECT id FROM said WHERE n IS NULL").collect() == [(2,)]
+    assert lake.spark.sql("SELECT count(n) FROM said").collect() == [(1,)]
 
 
 def test_a_view_made_in_sql_is_read_and_inserted_into(lake: Lake) -> None:

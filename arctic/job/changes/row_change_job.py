@@ -37,7 +37,7 @@ from arctic.job.changes.row_stretches import (
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.asked_read import ReadSettings, cached_access
 from arctic.job.read.plan_rows import merge_request
-from arctic.job.read.read_columns import project
+from arctic.job.read.read_columns import changed_columns, project
 from arctic.job.read.read_task import telling_of_expiry
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.tasks.open_ahead import merged_paths, opened_in_order
@@ -95,6 +95,8 @@ class RowChangeReader:
 def row_change_schema(opened: OpenTable, columns: Sequence[str] | None) -> pa.Schema:
     """Return the schema of changed rows: the table's columns, and what a commit did to them.
 
+    A stream keeps it while columns may come to take null, which only those of the key never do.
+
     Args:
         opened: the table.
         columns: some of them, in this order; all if None.
@@ -103,8 +105,9 @@ def row_change_schema(opened: OpenTable, columns: Sequence[str] | None) -> pa.Sc
         InvalidInputError: a column is named twice, or as one that says what a commit did.
         NotFoundError: an unknown column.
     """
-    own = opened.arrow_schema
-    taken = [field.name for field in COMMIT_FIELDS if field.name in own.names]
+    own = changed_columns(opened)
+    names = [field.name for field in own]
+    taken = [field.name for field in COMMIT_FIELDS if field.name in names]
     if taken:
         raise InvalidInputError(
             f"table {opened.table.name!r} has a column {taken[0]!r}, as changes of rows have one; "

@@ -26,7 +26,7 @@ from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.read.engine_work import engine_work
 from arctic.job.read.plan_rows import BATCH_ROWS
-from arctic.job.read.read_columns import check_types, project
+from arctic.job.read.read_columns import check_required, check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
 from arctic.job.rows_seen import rows_seen
 from arctic.job.vectors.sent_rows import sent_in_parts
@@ -127,6 +127,8 @@ def plan_partial(
     known = {*columns, *(test.column for test in tests_of(filter_for(opened.table)))}
     seen = pa.schema([wanted.relation.field(name) for name in sorted(known)])
     check_types(project(opened.arrow_schema, seen.names, table_name=opened.table.name), seen)
+    required = [field.name for field in wanted.relation if not field.nullable]
+    check_required(opened.arrow_schema, required)
     stored_rows = rows_seen(asked.reference)
     if not _made_here(opened, wanted) or (stored_rows is not None and stored_rows < least_rows):
         return None

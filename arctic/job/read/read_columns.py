@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -17,11 +17,15 @@ def change_columns(opened: OpenTable) -> pa.Schema:
 
     A delete by key has no value for the other columns, whatever the table requires of them.
     """
+    return pa.schema([*changed_columns(opened), *META_FIELDS])
+
+
+def changed_columns(opened: OpenTable) -> list[pa.Field]:
+    """Return the table's columns in changes, which may be null but for those of the key."""
     key = opened.table.primary_key
-    own = [
+    return [
         field if field.name in key else nullable_throughout(field) for field in opened.arrow_schema
     ]
-    return pa.schema([*own, *META_FIELDS])
 
 
 def project(
@@ -52,7 +56,9 @@ def project(
 
 
 def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
-    """Refuse a given schema that says other types than the table.
+    """Refuse a given schema that says other types than the table, or that a column has no null.
+
+    An engine that was told so looks for no null, and takes what stands in the place of one.
 
     Raises:
         InvalidInputError: naming the first such column.
@@ -64,3 +70,29 @@ def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
                 f"column {field.name!r} is {field.type} in the table, but the given schema says "
                 f"{wanted.type}; give the table's type and cast the column after reading"
             )
+        if not wanted.nullable:
+            _check_required(field)
+
+
+def check_required(ours: pa.Schema, names: Iterable[str]) -> None:
+    """Refuse columns of which a caller takes it that they have no null, and the table does not.
+
+    Args:
+        ours: all columns.
+        names: of the columns; one that is gone is not asked for.
+
+    Raises:
+        InvalidInputError: naming the first such column.
+    """
+    for name in names:
+        if name in ours.names:
+            _check_required(ours.field(name))
+
+
+def _check_required(field: pa.Field) -> None:
+    if field.nullable:
+        raise InvalidInputError(
+            f"column {field.name!r} may be null in the table, but the given schema says NOT NULL; "
+            "give one in which it may, or read the table anew, if the frame or view is from before "
+            "it took null"
+        )

@@ -91,13 +91,21 @@ class ScanJob:
 
 
 def table_schema(asked: AskedRead) -> pa.Schema:
-    """Return the schema of what a read yields.
+    """Return the columns that an engine is told a read yields, which it keeps for later ones.
+
+    It looks for no null where it was told of none, and takes what stands in the place of one. So
+    only columns that never take null are told so, those of the key.
 
     Raises:
         InvalidInputError: an unknown column.
         NotFoundError: an unknown table.
     """
-    return read_schema(asked.reference.open(), asked, asked.columns)
+    opened = asked.reference.open()
+    schema = read_schema(opened, asked, asked.columns)
+    if asked.reference.metadata_table is not None:
+        return schema
+    key = opened.table.primary_key
+    return pa.schema([each if each.name in key else each.with_nullable(True) for each in schema])
 
 
 def begin_scan(asked: AskedRead) -> ScanJob:

@@ -86,6 +86,9 @@ class ScanQuestion:
     groups: Grouping | None
     """In which the rows are wanted, one of ``ScanAnswer.groupings`` with a divisor of its number;
     None: in any. What must be merged then has a partition for each group, in order, or none."""
+    required: Sequence[str]
+    """Columns of the relation in which Spark looks for no null, whether the scan wants them or not:
+    ``count(n)`` of one is a count of rows to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

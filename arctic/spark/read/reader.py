@@ -22,8 +22,9 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.read.engine_work import engine_work
-from arctic.job.read.read_columns import check_types
+from arctic.job.read.read_columns import check_required, check_types
 from arctic.job.read.read_task import GroupReader
+from arctic.job.read.scan_job import read_schema
 from arctic.scan.key_groups import KeyGroups
 from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
@@ -93,6 +94,8 @@ def plan_reader(
     )
     schema = arrow_schema(requested)
     check_types(scan.schema, schema)
+    if question is not None and asked.reference.metadata_table is None:
+        check_required(read_schema(scan.opened, asked), question.required)
     answer = None if question is None else _answer(scan, question)
     return ArcticReader(scan.reader, schema, scan.groups, answer)
 

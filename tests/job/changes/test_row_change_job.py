@@ -10,6 +10,8 @@ import pytest
 
 import arctic
 from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.options import Scope
@@ -227,6 +229,32 @@ def test_a_stream_goes_on_across_replaced_rows(table: Table) -> None:
             position, end = end, stream.advance(end, limit=ChangeLimit(max_files=1))
         rows = table.table.read().read_all().to_pylist()
         assert copy == {row["id"]: row["v"] for row in rows}
+
+
+def test_a_stream_goes_on_where_a_column_comes_to_take_null(tmp_path: Path) -> None:
+    """It never said that there is none, but in the key."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    parts = pa.struct([pa.field("a", pa.int64(), nullable=False)])
+    columns = pa.schema(
+        [SCHEMA.field("id"), pa.field("v", pa.string(), nullable=False), pa.field("s", parts)]
+    )
+    table = arctic.create_table("db.t", columns, primary_key=["id"], **place)
+    given = {"path": "db.t", "change-rows": "commits", "start-version": "0", **place}
+    stream = Changes(AskedChanges.of(given, Scope.STREAM))
+    begun = stream.beginning()
+    first = {"id": 1, "v": "a", "s": {"a": 7}}
+    table.write(pa.Table.from_pylist([first], columns), mode="upsert")
+    change = SchemaChange(optional=("v",))
+    evolved = evolve_schema(CatalogConfig.from_options(place), "db.t", change)
+    second = {"id": 2, "v": None, "s": None}
+    rows = pa.Table.from_pylist([second], evolved.arrow_schema)
+    table.refresh().write(rows, mode="upsert")
+
+    end = stream.advance(begun, limit=ChangeLimit())
+    told = stream.plan(begun, end, columns=["id", "v", "s"]).table()
+
+    assert [field.nullable for field in told.schema] == [False, True, True]
+    assert sorted(told.to_pylist(), key=lambda row: row["id"]) == [first, second]
 
 
 def test_history_that_expired_is_refused(table: Table) -> None:

@@ -115,7 +115,8 @@ class Java:
     def scan(self, question: ScanQuestion) -> Any:
         """Return what a scan knows of its query."""
         given = [getattr(question, field.name) for field in fields(question)]
-        return self.call("scan", self.value(given[0]), *given[1:-1], self.value(given[-1]))
+        groups, required = map(self.value, given[-2:])
+        return self.call("scan", self.value(given[0]), *given[1:-2], groups, required)
 
     def _array(self, values: Any) -> Any:
         listed = self._jvm.java.util.ArrayList()

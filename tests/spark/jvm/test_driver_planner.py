@@ -29,6 +29,7 @@ QUESTION = ScanQuestion(
     takes_groups=False,
     limit=None,
     groups=None,
+    required=[],
 )
 
 

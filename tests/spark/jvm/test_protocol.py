@@ -68,6 +68,7 @@ SCAN = ScanQuestion(
     takes_groups=True,
     limit=3,
     groups=["node(long, string)", ["id", "name"], 4],
+    required=["id"],
 )
 FIRST_SCAN = ScanQuestion(
     hints=[],
@@ -79,6 +80,7 @@ FIRST_SCAN = ScanQuestion(
     takes_groups=False,
     limit=None,
     groups=None,
+    required=[],
 )
 QUESTIONS: dict[str, Question] = {
     "place": PlaceQuestion(options={"path": "db.t", "snapshot-id": "5"}),

@@ -56,6 +56,7 @@ class Asked:
             takes_groups=groups,
             limit=limit,
             groups=None,
+            required=[],
         )
         return plan_reader(AskedRead.of(source), schema, question)
 

@@ -125,7 +125,7 @@ public final class ArcticTable extends PythonTable implements TakesFilters {
     boolean takesGroups = groups == null && wanted.limit == null && KeyGroupsAsked.areWanted();
     Map question = Protocol.scan(wanted.hints, SparkContext.getOrCreate().defaultParallelism(),
         pins.nameOfThisQuery(), (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, takesGroups,
-        wanted.limit, groups == null ? null : groups.told());
+        wanted.limit, groups == null ? null : groups.told(), required());
     Protocol.ScanAnswer told;
     PythonDataSourceReadInfo info;
     Map answer = Protocol.asked(
@@ -162,6 +162,17 @@ public final class ArcticTable extends PythonTable implements TakesFilters {
     return new OwnScan(scan, wanted, columns.json() + shown + wanted.limit + told.pin,
         hindrance == null ? shown : shown + "; Spark does not read its files: " + hindrance,
         estimate, files, false, isWhole ? groups : null, groupings);
+  }
+
+  /** Returns the columns of the table that have no null, as far as the query knows. */
+  private List required() {
+    ArrayList names = new ArrayList();
+    for (int i = 0; i < schema.length(); i++) {
+      if (!schema.apply(i).nullable()) {
+        names.add(schema.apply(i).name());
+      }
+    }
+    return names;
   }
 
   /** Gathers what one scan needs, and plans it once. */

@@ -49,7 +49,8 @@ public final class Protocol {
 
   /** Returns what a scan knows of its query; query, pin, limit and groups may be null. */
   public static Map scan(List hints, int parallelism, String query, String pin,
-      boolean sparkReads, boolean takesVectors, boolean takesGroups, Integer limit, List groups) {
+      boolean sparkReads, boolean takesVectors, boolean takesGroups, Integer limit, List groups,
+      List required) {
     Map scan = new LinkedHashMap();
     scan.put("hints", hints);
     scan.put("parallelism", Integer.valueOf(parallelism));
@@ -60,6 +61,7 @@ public final class Protocol {
     scan.put("takes_groups", Boolean.valueOf(takesGroups));
     scan.put("limit", limit);
     scan.put("groups", groups);
+    scan.put("required", required);
     return scan;
   }
 
