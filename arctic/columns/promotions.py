@@ -75,6 +75,8 @@ def takes(wanted: pa.DataType, incoming: pa.DataType) -> bool:
         return bool(pat.is_large_string(incoming) or pat.is_string_view(incoming))
     if wanted == pa.binary():
         return bool(pat.is_large_binary(incoming) or pat.is_binary_view(incoming))
+    if pat.is_fixed_size_binary(wanted):
+        return takes(pa.binary(), incoming) or bool(pat.is_binary(incoming))
     if pat.is_decimal(wanted) and pat.is_decimal(incoming):
         return _holds_digits(incoming, wanted)
     if pat.is_timestamp(wanted) and pat.is_timestamp(incoming):

@@ -43,10 +43,14 @@ def test_what_promotes_is_read_and_taken(one: pa.DataType, other: pa.DataType) -
         # Value by value.
         (pa.int32(), pa.uint64(), True),
         (pa.timestamp("us"), pa.timestamp("ns"), True),
+        (pa.binary(2), pa.binary(), True),
+        (pa.binary(2), pa.large_binary(), True),
         # Never: a rounded number is another, and no zone is no instant.
         (pa.float32(), pa.float64(), False),
         (pa.timestamp("us", "UTC"), pa.timestamp("us"), False),
         (pa.float64(), pa.int32(), False),
+        (pa.binary(2), pa.binary(3), False),
+        (pa.binary(2), pa.string(), False),
     ],
     ids=str,
 )

@@ -186,6 +186,38 @@ def test_a_wrong_read_begins_with_the_message_of_a_named_error(lake: Lake, wrong
     assert message in first_line
 
 
+def test_bytes_of_a_fixed_length_are_plain_ones_at_every_depth(lake: Lake) -> None:
+    """Spark has no type for them, alone or within others."""
+    fixed = pa.binary(2)
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64()),
+            pa.field("u", fixed),
+            pa.field("s", pa.struct([("u", fixed)])),
+            pa.field("l", pa.list_(fixed)),
+            pa.field("m", pa.map_(pa.string(), pa.struct([("u", fixed)]))),
+        ]
+    )
+    lake.create(schema=schema)
+    row = {"id": 1, "u": b"ab", "s": {"u": b"cd"}, "l": [b"ef", None], "m": [("k", {"u": b"gh"})]}
+    rows = pa.Table.from_pylist([row, {"id": 2, "u": None}], schema)
+    arctic.write(NAME, rows, mode="upsert", warehouse=lake.warehouse)
+
+    found = lake.load().orderBy("id").collect()
+    lake.save(lake.load().where("id = 1").selectExpr("id + 2 AS id", "u", "s", "l", "m"), "upsert")
+
+    assert found == [
+        (1, b"ab", (b"cd",), [b"ef", None], {"k": (b"gh",)}),
+        (2, None, None, None, None),
+    ]
+    stored = arctic.read(NAME, filter="id = 3", warehouse=lake.warehouse).read_all()
+    assert stored.to_pylist() == [{**row, "id": 3}]
+    for columns in (("u || u AS u", "s"), ("u", "struct(u || u AS u) AS s")):
+        longer = lake.load().selectExpr("id", *columns, "l", "m")
+        with pytest.raises(arctic.InvalidInputError, match=r"cannot hold: .* with key \(id="):
+            lake.save(longer, "upsert")
+
+
 @pytest.mark.parametrize("key", [(), ("id",)], ids=["no key", "key"])
 def test_a_frame_from_before_a_column_took_null_reads_on(lake: Lake, key: tuple[str, ...]) -> None:
     """Told that it has none, Spark would read 0, find none that IS NULL, and count them."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from arctic.columns.field_ids import child_fields, with_child_fields
 from arctic.columns.nullable import nullable_throughout
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.tables.open_table import OpenTable
@@ -64,14 +65,23 @@ def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
         InvalidInputError: naming the first such column.
     """
     for field, wanted in zip(ours, requested, strict=True):
-        fixed = pa.types.is_fixed_size_binary(field.type)
-        if (pa.binary() if fixed else field.type) != wanted.type:
+        if _of_any_width(field.type) != wanted.type:
             raise InvalidInputError(
                 f"column {field.name!r} is {field.type} in the table, but the given schema says "
                 f"{wanted.type}; give the table's type and cast the column after reading"
             )
         if not wanted.nullable:
             _check_required(field)
+
+
+def _of_any_width(kind: pa.DataType) -> pa.DataType:
+    """Return a type as engines have it that know no bytes of a fixed length, at any depth."""
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    fields = child_fields(kind)
+    if not fields:
+        return kind
+    return with_child_fields(kind, [each.with_type(_of_any_width(each.type)) for each in fields])
 
 
 def check_required(ours: pa.Schema, names: Iterable[str]) -> None:
