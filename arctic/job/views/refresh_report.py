@@ -17,7 +17,7 @@ class RefreshReport:
     deletes: int
     """Rows that went."""
     snapshot_id: int | None
-    """The one snapshot it made; None: no source had changed."""
+    """The one snapshot it made; None: there was nothing to do, as no source had changed."""
     seconds: float
 
     def __str__(self) -> str:
