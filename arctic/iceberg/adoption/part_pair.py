@@ -7,6 +7,8 @@ Rules:
       reach, and only then looked at: with a change more than it had, the pair is put together
       again. What is told to be committed is never dropped.
     - Whoever stops in between leaves a plain table, and a change store that no table names.
+    - What the stores know of the batches of streams stays with the plain table: a batch that is
+      given again once it is adopted must not land twice.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Mapping
 
 from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.table import Table
-from pyiceberg.table.update import RemovePropertiesUpdate
+from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate
 
 from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
@@ -36,6 +38,7 @@ from arctic.options import (
     SEQUENCE_GROUPS,
 )
 from arctic.table.property_names import ADOPTED, is_own
+from arctic.table.streams.stream_batch import batches_of
 
 _LASTING = tuple(
     option.name for option in (ORDERING_COLUMNS, MERGE_ENGINE, AGGREGATE_FUNCTIONS, SEQUENCE_GROUPS)
@@ -56,8 +59,11 @@ def part_pair(opened: OpenTable) -> None:
     added = [each for each in before.get(ADOPTED, "").split(",") if each in before]
     # A plain table has no change store that could hold against late rows.
     order = [each for each in before if each.lower() in _LASTING]
-    removed = list(dict.fromkeys([*(each for each in before if is_own(each)), *added, *order]))
-    if not commit_as_seen(base, (RemovePropertiesUpdate(removals=removed),), name):
+    batches = batches_of(before, {} if change is None else change.properties)
+    own = (each for each in before if is_own(each) and each not in batches)
+    removed = list(dict.fromkeys([*own, *added, *order]))
+    updates = RemovePropertiesUpdate(removals=removed), SetPropertiesUpdate(updates=batches)
+    if not commit_as_seen(base, updates if batches else updates[:1], name):
         raise _written_to(name)
     if change is None:
         return

@@ -14,6 +14,7 @@ Must not know: Spark, catalogs.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from arctic.table.property_names import (
     STREAM_QUERY,
 )
 
+_PREFIXES = (STREAM_PREFIX, STREAM_POSITION_PREFIX)
 _QUERY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -97,3 +99,34 @@ class StreamBatch:
                 "was committed; set it to that"
             )
         return self.batch_id <= int(text)
+
+
+def batches_of(*stores: Mapping[str, str]) -> dict[str, str]:
+    """Return what stores remember of batches, as properties of one: of each writer, its last one.
+
+    Args:
+        stores: the properties of each.
+
+    >>> batches_of({"arctic.stream.q": "9", "owner": "me"}, {"arctic.stream.q": "10"})
+    {'arctic.stream.q': '10'}
+    """
+    writers = {
+        name.removeprefix(prefix)
+        for store in stores
+        for prefix in _PREFIXES
+        for name in store
+        if name.startswith(prefix)
+    }
+    found: dict[str, str] = {}
+    for writer in sorted(writers):
+        names = [f"{prefix}{writer}" for prefix in _PREFIXES]
+        last = max(stores, key=lambda store: (_number(store.get(names[0])), names[1] in store))
+        found |= {name: last[name] for name in names if name in last}
+    return found
+
+
+def _number(text: str | None) -> float:
+    """Return the number of a batch for comparison; one that is none stays, to be refused."""
+    if text is None:
+        return -1
+    return int(text) if re.fullmatch(r"\d+", text) else math.inf

@@ -140,6 +140,33 @@ def test_a_released_table_is_adopted_again(folder: str) -> None:
     assert table.primary_key == ("region", "id")
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_batch_that_landed_before_a_release_does_not_land_again(folder: str, mode: str) -> None:
+    """Whichever store it went to, and where its writer was; also where another one came later."""
+    table = arctic.create_table(
+        "db.t", rows(range(1), 1).schema, primary_key="id", warehouse=folder
+    )
+
+    def batch(number: int, ids: range, mode: str) -> int:
+        given = {"stream-query-id": "q", "stream-batch-id": f"{number}", "stream-position": "here"}
+        return table.write(rows(ids, number), mode=mode, options=given).files
+
+    batch(9, range(2), mode)
+    batch(10, range(2, 4), "append")
+    for _ in range(2):
+        table.optimize(type="full")
+        arctic.release("db.t", warehouse=folder)
+        told = {name: text for name, text in properties(folder).items() if "arctic." in name}
+        assert told == {"arctic.stream.q": "10", "arctic.stream-position.q": "here"}
+        table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    for number, of_it in ((9, mode), (10, "append")):
+        assert batch(number, range(4), of_it) == 0
+
+    assert sorted(table.read().read_all()["id"].to_pylist()) == [0, 1, 2, 3]
+    assert batch(11, range(4, 5), "append") > 0
+    assert table.count() == 5
+
+
 def test_a_table_with_ordering_columns_is_released_without_them(folder: str) -> None:
     """What held against late rows is gone with the change store; so it may be adopted again."""
     table = arctic.create_table(
