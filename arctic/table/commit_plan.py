@@ -78,7 +78,8 @@ class RemoveRows:
     change_sequence_number: int | None
     """None: unkeyed."""
     known_deletes: frozenset[str]
-    """Position deletes that were there when it was planned; with others it is refused."""
+    """Position deletes that were there when it was planned, in each partition of a single file that
+    goes; with others in it the plan is refused."""
     planned_at: int | None
     """The base snapshot that it was planned on."""
     summary: Mapping[str, str] = field(default_factory=dict)

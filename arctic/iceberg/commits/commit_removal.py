@@ -25,12 +25,17 @@ from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, noticed_by
 from arctic.iceberg.metadata.data_files import data_files
-from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.metadata.entries import (
+    entries_of,
+    is_delete_manifest,
+    live_manifests,
+    partition_of,
+)
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.commit_plan import RemoveRows
-from arctic.table.files import FileKind
+from arctic.table.files import FileKind, Partition
 
 
 def commit_removal(
@@ -85,13 +90,12 @@ class _Removal:
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
         plan = self.plan
-        if head.metadata.current_snapshot_id != plan.planned_at and plan.removed_paths:
-            self._check_deletes(head)
-        inside = (
-            {path for path, partition in live_files(head).items() if partition in plan.partitions}
-            if plan.partitions
-            else set()
-        )
+        is_moved = head.metadata.current_snapshot_id != plan.planned_at
+        checks_deletes = is_moved and bool(plan.removed_paths)
+        live = live_files(head) if plan.partitions or checks_deletes else {}
+        if checks_deletes:
+            self._check_deletes(head, {live[path] for path in plan.removed_paths & live.keys()})
+        inside = {path for path, partition in live.items() if partition in plan.partitions}
         if plan.known_paths is not None:
             self._check_files(head, inside - plan.known_paths - plan.known_deletes)
         removed = plan.removed_paths | inside
@@ -124,15 +128,22 @@ class _Removal:
                 "partition that was to be removed; try again"
             )
 
-    def _check_deletes(self, head: Table) -> None:
+    def _check_deletes(self, head: Table, partitions: Collection[Partition]) -> None:
+        """Refuse deletes in the partitions of single files that the plan does not know.
+
+        Those of others apply to no file that goes, and the plan need not have listed them.
+        """
         manifests = [
             each
             for each in live_manifests(head, head.current_snapshot())
             if is_delete_manifest(each)
         ]
+        width = len(head.spec().fields)
         for _, entries in entries_of(head.io, manifests):
             for entry in entries:
-                if entry.data_file.file_path not in self.plan.known_deletes:
+                file = entry.data_file
+                is_near = partition_of(file.partition, width) in partitions
+                if is_near and file.file_path not in self.plan.known_deletes:
                     raise ConflictError(
                         f"table {'.'.join(head.name())!r}: rows were deleted by others meanwhile; "
                         "try again"

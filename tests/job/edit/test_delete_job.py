@@ -10,7 +10,11 @@ import pytest
 
 import arctic
 from arctic.errors import UnsupportedError
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import open_table
 from arctic.job.edit import commit_edit, delete_job
+from tests.iceberg.stores import commit_files, config_of, position_delete
 from tests.job.edit.rows import LAYOUTS, ROWS, SCHEMA, ids_of, make, rows_of
 
 
@@ -38,6 +42,38 @@ def test_exactly_the_rows_go_that_match(tmp_path: Path, layout: str) -> None:
         table.optimize(type="full")
         assert ids_of(table) == left, where
         assert table.delete("id = 99").snapshot_id is None
+
+
+@pytest.mark.parametrize(("city", "attempts"), [("Bern", 1), ("Oslo", 1), ("Rome", 2)])
+def test_deletes_of_others_are_in_the_way_in_partitions_of_files_that_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, city: str, attempts: int
+) -> None:
+    """Not those elsewhere, old or new, which the filter need not have listed."""
+    table = make(tmp_path, "no key, partitions")
+    opened = open_table(config_of(tmp_path), "m.t")
+    listed = list_files(opened, pin(opened), field_ids=(), row_filter=None).base
+    oldest = sorted(listed, key=lambda file: -file.sequence_number)
+    files = {file.partition[0]: file.path for file in oldest}
+
+    def mark(name: str, city: str) -> None:
+        delete = position_delete(opened, [(files[city], 0)], (city,), name)
+        commit_files(opened.base, delete)
+
+    mark("old.parquet", "Oslo")
+    commit, calls = delete_job.__dict__["commit_removal"], list[int]()
+
+    def beside(*arguments: Any, **named: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            mark("new.parquet", city)
+        return commit(*arguments, **named)
+
+    monkeypatch.setattr(delete_job, "commit_removal", beside)
+    table.delete("city = 'Rome' and n > 3")
+
+    gone = {"Bern": 5, "Oslo": 2, "Rome": 1}[city]
+    assert len(calls) == attempts
+    assert ids_of(table) == [each for each in (1, 3, 5) if each != gone]
 
 
 def test_a_backslash_in_a_pattern_is_the_same_whoever_evaluates_it(tmp_path: Path) -> None:
