@@ -75,7 +75,7 @@ class ChangeWriter:
             replace(target.options, chunk_rows=target.options.chunk_rows * chunks),
             everything=everything,
             joins=True,
-            exact_columns={*target.key, *target.partition_sources},
+            exact_columns={*target.key, *target.partition_sources, *request.stored_columns},
             is_bounded=not everything,
         )
         self._chunks: AppendedChunks | EventChunks

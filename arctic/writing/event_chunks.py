@@ -98,7 +98,7 @@ class EventChunks:
         if self._target.keys_move:
             nodes = nodes_under(self._target.options.change_mask, hashes)
             deletes, located = self._deletes_wherever(
-                rows, survivors, delete_offsets, places, nodes, locate
+                replace(chunk, rows=rows), survivors, delete_offsets, places, nodes, locate
             )
             self._files.write_deletes(rows, deletes, located)
         elif places is not None:
@@ -146,7 +146,7 @@ class EventChunks:
 
     def _deletes_wherever(
         self,
-        rows: pa.Table,
+        chunk: Gathered,
         survivors: Survivors,
         offsets: np.ndarray,
         places: Places | None,
@@ -156,7 +156,12 @@ class EventChunks:
         """Return the deletes of keys that may lie in any partition, and the rows found there."""
         tells = places is not None and self._request.mode is WriteMode.DELETE
         located, owners = old_rows(
-            rows, survivors, target=self._target, locate=locate, chunk_tells=tells
+            chunk,
+            survivors,
+            target=self._target,
+            locate=locate,
+            chunk_tells=tells,
+            stored_columns=self._request.stored_columns,
         )
         deletes = deletes_across_partitions(
             survivors,

@@ -66,6 +66,9 @@ class WriteRequest:
     """By what they are made one; None: they are not."""
     sets_rows: bool = False
     """Each row stands for itself, where a table makes one of all rows of a key otherwise."""
+    stored_columns: tuple[str, ...] = ()
+    """Columns that say what is stored in those partition source columns which are no key, in their
+    order, of rows that take the place of others; none: those are where the rows go."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()
@@ -104,7 +107,7 @@ class WriteRequest:
     @property
     def extra_columns(self) -> tuple[str, ...]:
         """The columns that the write itself reads, perhaps beside the table's."""
-        names = (self.action_column, *self.event_order)
+        names = (self.action_column, *self.event_order, *self.stored_columns)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def must_own_keys(self, table: TableDescription) -> bool:

@@ -26,7 +26,14 @@ from arctic.job.write.write_task import write_task
 from arctic.table.row_positions import ACTION, FILE, PLACE_COLUMNS, POSITION
 
 _PLACE = [FILE, POSITION]
-_PLACED = Command(name="MERGE", rows="places", once=None, checks_inserts=False, is_blind=False)
+_PLACED = Command(
+    name="MERGE",
+    rows="places",
+    once=None,
+    checks_inserts=False,
+    is_blind=False,
+    tells_places=True,
+)
 
 
 def commit_placed(

@@ -52,6 +52,8 @@ class AskedWrite:
     """Batches of a stream from one such run to the next."""
     sets_rows: bool = False
     """Rows are those of a command: what a key had plays no part in what it has then."""
+    stored_columns: tuple[str, ...] = ()
+    """As those of a ``WriteRequest``."""
     where: Predicate | None = None
     """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)
@@ -149,6 +151,7 @@ class AskedWrite:
             engine=table.merge_engine,
             fold=None if self.sets_rows else table.fold,
             sets_rows=self.sets_rows,
+            stored_columns=self.stored_columns,
             missing_columns=self.missing_columns,
         )
 

@@ -6,6 +6,8 @@ Rules:
     - The state is pinned before the engine reads: whatever it reads is that state or a later one,
       and if nobody changed until the commit what it looks at, it has read the same in all of them.
     - What nobody may decide silently is refused: one key for two rows.
+    - A row that goes, or moves, goes from the partition that it is stored in: the command says
+      which that is, or it is looked up, whatever a table vouches for.
 
 Must not know: the engine.
 """
@@ -17,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from arctic import options as opt
 from arctic.errors import ConflictError
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows
 from arctic.iceberg.snapshots.pin import pin
@@ -27,11 +30,14 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.table.row_positions import ACTION, PLACE_COLUMNS
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import TableDescription
 from arctic.writing.write_request import KeyRule, WriteMode
 from arctic.writing.writer import plan_write
 
 ORDER = "_arctic_order"
 """Column beside the table's and ``ACTION``: a number by which deletes come first."""
+STORED = "_arctic_stored_"
+"""Begins the names of columns that say what is stored in ``trusted_columns``, in their order."""
 ACTIONS = "actions"
 _MODES = {"delete": WriteMode.DELETE, "append": WriteMode.APPEND, "places": WriteMode.APPEND}
 
@@ -51,6 +57,23 @@ class Command:
     """Whether an inserted key may be stored already."""
     is_blind: bool
     """Whether no stored row was looked at."""
+    tells_places: bool
+    """Whether each row says in which partition the stored one is that it deletes or replaces."""
+
+
+def trusted_columns(table: TableDescription) -> tuple[str, ...]:
+    """Return the columns beside the key that say in which partition a stored row is.
+
+    A command is to say what is stored there, where a write trusts what its rows say.
+
+    Returns:
+        None of a table whose writes look rows up, or whose key says it.
+    """
+    is_trusted = opt.CROSS_PARTITION.value({}, table.properties) == "assume-stable"
+    if not table.is_keyed or table.partition_follows_key or not is_trusted:
+        return ()
+    names = (column.name for column in table.partition_source_columns)
+    return tuple(name for name in names if name not in table.primary_key)
 
 
 def begin_command(
@@ -81,7 +104,11 @@ def begin_command(
         sets_rows=True,
         # The rows of a table with ordering columns have it not: each key comes once.
         ordering_column=ORDER if has_actions and ORDER in incoming.names else None,
+        stored_columns=tuple(name for name in incoming.names if name.startswith(STORED)),
     )
+    if not command.tells_places:
+        # What a table vouches for goes for rows that say where they are.
+        asked = replace(asked, given={**asked.given, opt.CROSS_PARTITION.name: "lookup"})
     if command.rows == "places":
         job = _knowing_places(asked, incoming)
     else:

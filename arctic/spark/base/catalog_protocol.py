@@ -38,6 +38,9 @@ class TableAnswer:
     """The columns of the key, in key order."""
     ordering: Sequence[str]
     """Columns of which the greatest values of a key win; none: the later commit does."""
+    trusted: Sequence[str]
+    """Columns beside the key that say in which partition a stored row is, where a write trusts what
+    its rows say of that; none: it looks, or the key says it."""
     refused_commands: str | None
     """Why DELETE, UPDATE and MERGE are refused; None: they are not."""
     is_writable: bool

@@ -181,6 +181,8 @@ class RowLevelQuestion:
     """Whether an inserted key may be stored already, and is refused then."""
     is_blind: bool
     """Whether the rows were made without a look at the table."""
+    tells_places: bool
+    """Whether each row says in which partition the stored one is that it deletes or replaces."""
     reads: str | None
     """What the command read of the table: the rows that fulfil ``where``; all that is stored or
     missing under the ``keys`` that fulfil it; the rows whose keys are ``written``; None: perhaps

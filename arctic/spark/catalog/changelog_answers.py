@@ -55,6 +55,7 @@ def changelog(asked: ChangelogQuestion) -> TableAnswer:
         properties={},
         key=(),
         ordering=(),
+        trusted=(),
         refused_commands=None,
         evolves=False,
         is_writable=False,

@@ -20,6 +20,7 @@ from arctic.job.ordered_table import why_not_edited
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import read_schema
 from arctic.job.reference import parse_reference, placed
+from arctic.job.write.command_write import trusted_columns
 from arctic.options import OPTIONS, Scope, check_known
 from arctic.spark.base.catalog_protocol import TableAnswer
 from arctic.spark.base.catalog_questions import Transform
@@ -108,6 +109,7 @@ def described(
         properties=_shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
         ordering=opened.table.ordering_columns if is_whole else (),
+        trusted=trusted_columns(opened.table) if is_whole else (),
         refused_commands=why_not_edited(opened.table) if is_whole else None,
         is_writable=is_whole and not state,
         evolves=opt.SCHEMA_EVOLUTION.value({}, opened.table.properties),

@@ -150,6 +150,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> Mapp
         once=asked.once,
         checks_inserts=asked.checks_inserts,
         is_blind=asked.is_blind,
+        tells_places=asked.tells_places,
     )
     seen = pinned_snapshots(asked.pins)
     schema = arrow_schema(frame.schema)

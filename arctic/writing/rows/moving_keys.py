@@ -5,31 +5,39 @@ Rules:
       partition where it was located, and in the one it goes to, which may hold a row that
       nobody located. Once in each: these are sets.
     - Each row of a plain delete names a partition to delete from, also several for one key.
-    - Without a search the old row is trusted to be where the events say.
+    - Without a search the old row is trusted to be where the events say: where they go, or where
+      columns of their own have it.
 
 Must not know: how a row is searched for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pat
 
 from arctic.columns.key_codes import factorise
 from arctic.writing.route import Partitions, Places, find_partitions, join_partitions
+from arctic.writing.rows.actions import Action
 from arctic.writing.rows.collapse import Survivors
 from arctic.writing.rows.delete_rows import ChangeDeletes
-from arctic.writing.rows.gather import take_rows
+from arctic.writing.rows.gather import Gathered, take_rows
 from arctic.writing.target import Locate, WriteTarget
 
 
 def old_rows(
-    chunk: pa.Table,
+    chunk: Gathered,
     survivors: Survivors,
     *,
     target: WriteTarget,
     locate: Locate | None,
     chunk_tells: bool,
+    stored_columns: Sequence[str],
 ) -> tuple[pa.Table | None, np.ndarray]:
     """Collect where rows of the keys that are deleted may be.
 
@@ -39,6 +47,7 @@ def old_rows(
         target: the table.
         locate: searches for the current rows; None: no search.
         chunk_tells: whether each row of the chunk says where a row is to be deleted.
+        stored_columns: as those of the request.
 
     Returns:
         Rows with the key and partition source columns, and which survivor each belongs to; None
@@ -47,8 +56,11 @@ def old_rows(
     wanted = np.flatnonzero(survivors.deletes)
     fields = [target.schema.field(name) for name in _place_columns(target)]
     schema = pa.schema([field.with_nullable(True) for field in fields])
-    keys = take_rows(chunk.select(list(target.key)), survivors.last[wanted])
-    parts = [chunk.select(schema.names).cast(schema)] if chunk_tells else []
+    keys = take_rows(chunk.rows.select(list(target.key)), survivors.last[wanted])
+    parts = [chunk.rows.select(schema.names).cast(schema)] if chunk_tells else []
+    moved = _moved(chunk, target, stored_columns) if stored_columns else None
+    if moved is not None:
+        parts.append(moved.cast(schema))
     if locate is not None and len(wanted):
         parts.append(locate(keys).select(schema.names).cast(schema))
     if not parts:
@@ -106,6 +118,32 @@ def deletes_across_partitions(
         ),
         events=survivors.last[keys],
     )
+
+
+def _moved(chunk: Gathered, target: WriteTarget, stored_columns: Sequence[str]) -> pa.Table | None:
+    """Return the keys of rows that take the place of others elsewhere, and where these are."""
+    rows, actions = chunk.rows, chunk.actions
+    moving = [name for name in target.partition_sources if name not in target.key]
+    stored = dict(zip(moving, stored_columns, strict=True))
+    differ = np.zeros(rows.num_rows, bool)
+    for name, before in stored.items():
+        differ |= _differ(rows.column(name), rows.column(before))
+    if actions is not None:
+        differ &= actions == Action.UPDATE_AFTER
+    if not differ.any():
+        return None
+    names = _place_columns(target)
+    some = rows.select([stored.get(name, name) for name in names]).rename_columns(list(names))
+    return take_rows(some, np.flatnonzero(differ))
+
+
+def _differ(one: pa.ChunkedArray, other: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Say where two columns may have different values; of two nulls they have not."""
+    if pat.is_floating(one.type):
+        return np.ones(len(one), bool)  # Arrow takes the two zeros for equal
+    one_null = pc.xor(pc.is_null(one), pc.is_null(other))
+    found = pc.fill_null(pc.not_equal(one, other.cast(one.type)), False)
+    return np.asarray(pc.or_(found, one_null).to_numpy(), bool)
 
 
 def _place_columns(target: WriteTarget) -> tuple[str, ...]:

@@ -24,7 +24,14 @@ from arctic.table.row_positions import FILE, POSITION
 from arctic.writing.target import TaskResult
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("part", pa.string())])
-PLACED = Command(name="MERGE", rows="places", once=None, checks_inserts=False, is_blind=False)
+PLACED = Command(
+    name="MERGE",
+    rows="places",
+    once=None,
+    checks_inserts=False,
+    is_blind=False,
+    tells_places=True,
+)
 FILES = 3
 ROWS = 5_000
 """Of a file: enough that a filter is read before the other columns."""

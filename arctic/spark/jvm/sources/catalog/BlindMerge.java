@@ -104,8 +104,9 @@ final class BlindMerge {
       list.add(CommandRows.named((Expression) values.get(i), (String) names.get(i)));
     }
     LogicalPlan rows = where(update.condition(), join.source);
+    // Of the rows of a source its table trusts what they say.
     return new CommandPlan(new Project(Trees.seq(list), rows), CommandPlan.UPSERT)
-        .once("source");
+        .once("source").placed();
   }
 
   /** Exactly the rows that are not deleted are inserted, which null would prevent. */

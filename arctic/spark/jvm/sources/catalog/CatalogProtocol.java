@@ -22,6 +22,8 @@ public final class CatalogProtocol {
     public final List key;
     /** Columns of which the greatest values of a key win. */
     public final List ordering;
+    /** Columns that say where a stored row is, of which a command has to tell what is stored. */
+    public final List trusted;
     /** Why DELETE, UPDATE and MERGE are refused; null: they are not. */
     public final String refusedCommands;
     public final boolean isWritable;
@@ -40,6 +42,7 @@ public final class CatalogProtocol {
       properties = (Map) Protocol.needed(told, "properties");
       key = (List) Protocol.needed(told, "key");
       ordering = (List) Protocol.needed(told, "ordering");
+      trusted = (List) Protocol.needed(told, "trusted");
       refusedCommands = (String) told.get("refused_commands");
       isWritable = ((Boolean) Protocol.needed(told, "is_writable")).booleanValue();
       evolves = ((Boolean) Protocol.needed(told, "evolves")).booleanValue();

@@ -146,13 +146,15 @@ public final class CatalogQuestions {
 
   /** Returns what a command says; what is refused twice, what is read and what is set may be null. */
   public static Map command(String command, String rows, String once, boolean checksInserts,
-      boolean isBlind, String reads, List where, List pins, boolean isPlanned, Map sets) {
+      boolean isBlind, boolean tellsPlaces, String reads, List where, List pins, boolean isPlanned,
+      Map sets) {
     Map words = new LinkedHashMap();
     words.put("command", command);
     words.put("rows", rows);
     words.put("once", once);
     words.put("checks_inserts", Boolean.valueOf(checksInserts));
     words.put("is_blind", Boolean.valueOf(isBlind));
+    words.put("tells_places", Boolean.valueOf(tellsPlaces));
     words.put("reads", reads);
     words.put("where", where);
     words.put("pins", pins);

@@ -105,6 +105,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return (String[]) told.ordering.toArray(new String[0]);
   }
 
+  /** Columns beside the key that say where a stored row is, where its writer does not look. */
+  final String[] trusted() {
+    return (String[]) told.trusted.toArray(new String[0]);
+  }
+
   /** What says to Python which table this is, joined with the options of a read or a write. */
   public final CaseInsensitiveStringMap with(CaseInsensitiveStringMap given) {
     Map joined = new HashMap(given.asCaseSensitiveMap());

@@ -19,6 +19,7 @@ final class CommandPlan {
   private String once;
   private boolean checksInserts;
   private boolean isBlind;
+  private boolean tellsPlaces;
   private String reads;
   private List where;
   /** What columns get in the rows of these conditions; null: more is to be known of a row. */
@@ -59,6 +60,12 @@ final class CommandPlan {
   /** Says that the rows were made without a look at the table. */
   CommandPlan blind() {
     isBlind = true;
+    return this;
+  }
+
+  /** Says that each row tells in which partition the stored one of its key is. */
+  CommandPlan placed() {
+    tellsPlaces = true;
     return this;
   }
 
@@ -116,8 +123,8 @@ final class CommandPlan {
 
   /** Returns what Python must know of it to do it with the rows of its source alone. */
   Map toldOfSource() {
-    return CatalogQuestions.command(command, SOURCE, once, false, false, null, new ArrayList(), seen,
-        isPlanned, small.sets);
+    return CatalogQuestions.command(command, SOURCE, once, false, false, tellsPlaces, null,
+        new ArrayList(), seen, isPlanned, small.sets);
   }
 
   /**
@@ -130,7 +137,7 @@ final class CommandPlan {
     List keys = these == null || reads != null || haveLooked ? null : these.keys();
     List told = keys == null ? where : keys;
     return CatalogQuestions.command(command, kind, once, checksInserts,
-        isBlind && !haveLooked && !areToLook,
+        isBlind && !haveLooked && !areToLook, tellsPlaces,
         keys != null ? "keys" : haveLooked ? null : reads,
         told == null ? new ArrayList() : told, seen, isPlanned,
         haveLooked || areToLook || where == null ? null : sets);

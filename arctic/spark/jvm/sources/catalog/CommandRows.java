@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
@@ -32,6 +33,8 @@ import org.apache.spark.sql.types.DataTypes;
 final class CommandRows {
   static final String ACTION = "_arctic_action";
   static final String ORDER = "_arctic_order";
+  /** Begins the names of what is stored in the columns that a table trusts. */
+  static final String STORED = "_arctic_stored_";
   private static final int DELETE = 1;
   private static final int UPDATE = 2;
 
@@ -40,15 +43,30 @@ final class CommandRows {
   private final ProjectingInternalRow key;
   private final LogicalPlan query;
   private final CatalogTable table;
+  /** Null: rows do not tell where the stored ones are. */
+  private final StoredPlaces places;
 
   /** Takes what a delta is made of: its first column says what is done with a row. */
   CommandRows(LogicalPlan query, ProjectingInternalRow row, ProjectingInternalRow key,
       CatalogTable table) {
+    this(query, row, key, table, null);
+  }
+
+  private CommandRows(LogicalPlan query, ProjectingInternalRow row, ProjectingInternalRow key,
+      CatalogTable table, StoredPlaces places) {
     this.query = query;
     this.table = table;
+    this.places = places;
     this.output = query.output();
     this.row = row;
     this.key = key;
+  }
+
+  /** Returns rows that tell where the stored ones are; null: nobody need know, or can say it. */
+  CommandRows telling(DataSourceV2Relation target) {
+    StoredPlaces known =
+        table.trusted().length == 0 ? null : StoredPlaces.of(query, target, table);
+    return known == null ? null : new CommandRows(known.query, row, key, table, known);
   }
 
   /** Returns whether Spark keeps the stored key apart from the one that a row has afterwards. */
@@ -62,33 +80,45 @@ final class CommandRows {
     return false;
   }
 
-  /** Returns the keys of rows that are deleted. */
+  /** Returns the keys of rows that are deleted, perhaps with where they are. */
   LogicalPlan keys() {
     List list = new ArrayList();
     for (int i = 0; i < key.schema().length(); i++) {
       list.add(named((Expression) output.apply(ordinal(key, i)), key.schema().apply(i).name()));
     }
+    String[] told = places == null ? new String[0] : table.trusted();
+    for (int i = 0; i < told.length; i++) {
+      list.add(named(places.of(told[i]), told[i]));
+    }
     return new Project(Trees.seq(list), query);
   }
 
-  /** Returns whole rows without a word of what they do. */
+  /** Returns whole rows without a word of what they do, perhaps with where the stored ones are. */
   LogicalPlan rows() {
     List list = new ArrayList();
     for (int i = 0; i < row.schema().length(); i++) {
       list.add(named((Expression) output.apply(ordinal(row, i)), row.schema().apply(i).name()));
     }
+    List told = places == null ? new ArrayList() : places.told();
+    for (int i = 0; i < told.size(); i++) {
+      list.add(named((Expression) told.get(i), STORED + i));
+    }
     return new Project(Trees.seq(list), query);
   }
 
-  /** Returns rows with what each of them does. */
-  LogicalPlan actions(boolean moves) {
+  /**
+   * Returns rows with what each of them does. Takes whether keys may change, and whether those that
+   * stay are to tell where the stored ones are.
+   */
+  LogicalPlan actions(boolean moves, boolean tells) {
     Expression moved = Literal.create(Boolean.FALSE, DataTypes.BooleanType);
     List before = new ArrayList();
     List after = new ArrayList();
     for (int i = 0; i < row.schema().length(); i++) {
       int k = index(key, row.schema().apply(i).name());
       Expression now = (Expression) output.apply(ordinal(row, i));
-      Expression old = k < 0 ? null : (Expression) output.apply(ordinal(key, k));
+      Expression stored = places == null ? null : places.of(row.schema().apply(i).name());
+      Expression old = k < 0 ? stored : (Expression) output.apply(ordinal(key, k));
       boolean differ = k >= 0 && ordinal(key, k) != ordinal(row, i);
       if (differ) {
         // To Spark -0.0 and 0.0 are equal, as keys they differ: any row of such a key may move.
@@ -99,12 +129,15 @@ final class CommandRows {
         moved = new Or(moved, new Not(same));
       }
       before.add(old == null ? Literal.create(null, now.dataType()) : old);
-      after.add(differ ? new If(is(DELETE), old, now) : now);
+      after.add(differ || stored != null ? new If(is(DELETE), old, now) : now);
     }
     Expression updated = moves ? new If(moved, text("I"), text("U")) : text("U");
     after.add(new If(is(DELETE), text("D"), new If(is(UPDATE), updated, text("I"))));
     List names = names(row);
     if (!moves) {
+      if (tells) {
+        after.addAll(places.told());
+      }
       return ordered(names, after, query, table);
     }
     before.add(new If(new And(is(UPDATE), moved), text("D"),
@@ -123,7 +156,10 @@ final class CommandRows {
         new Expand(Trees.seq(both), Trees.seq(made), query)), table);
   }
 
-  /** Returns rows of these values, the last of which says what they do, and in order. */
+  /**
+   * Returns rows of these values, and in order: those of names, what they do, and then where the
+   * stored ones are.
+   */
   static LogicalPlan ordered(List names, List values, LogicalPlan from, CatalogTable table) {
     List list = new ArrayList();
     for (int i = 0; i < names.size(); i++) {
@@ -133,6 +169,9 @@ final class CommandRows {
     list.add(named(action, ACTION));
     if (table.ordering().length == 0) {
       list.add(named(new If(new EqualTo(action, text("D")), number(0), number(1)), ORDER));
+    }
+    for (int i = names.size() + 1; i < values.size(); i++) {
+      list.add(named((Expression) values.get(i), STORED + (i - names.size() - 1)));
     }
     return new Project(Trees.seq(list), from);
   }

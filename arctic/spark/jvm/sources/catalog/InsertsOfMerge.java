@@ -41,9 +41,9 @@ final class InsertsOfMerge {
     CommandPlan plan = new CommandPlan(CommandRows.ordered(names, values, query, table),
         CommandPlan.ACTIONS).once("target");
     if (!isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table)) {
-      plan.checked();
+      return plan.checked().seeks(sought);
     }
-    return plan.seeks(sought);
+    return plan.placed().seeks(sought);
   }
 
   /**

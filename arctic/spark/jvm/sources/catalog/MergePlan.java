@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.MergeRows;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 
 /** A MERGE: what its clauses need of the table, and what can go wrong with the keys they make. */
 final class MergePlan {
@@ -14,13 +15,13 @@ final class MergePlan {
   private MergePlan() {}
 
   static CommandPlan of(MergeRows merge, CommandRows rows, ProjectingInternalRow row,
-      CatalogTable table) {
+      DataSourceV2Relation target, CatalogTable table) {
     KeyJoin join = KeyJoin.of(merge.child(), table);
     CommandPlan blind = join == null ? null : BlindMerge.of(merge, join, row, table);
     if (blind != null) {
       return blind;
     }
-    CommandPlan plan = read(merge, join, rows, row, table);
+    CommandPlan plan = read(merge, join, rows, row, target, table);
     if (CommandReads.isWritten(merge, join, row, table)) {
       plan.readsWritten();
     }
@@ -28,17 +29,24 @@ final class MergePlan {
   }
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,
-      ProjectingInternalRow row, CatalogTable table) {
+      ProjectingInternalRow row, DataSourceV2Relation target, CatalogTable table) {
     boolean moves = moves(merge, join, rows, row, table);
     boolean inserts = !merge.notMatchedInstructions().isEmpty();
-    if (!moves && !inserts && !deletes(merge)) {
-      // An append may have stored a key twice.
-      return new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
+    if (moves || (inserts && (join == null
+        || !keeps(merge.notMatchedInstructions(), INSERT, true, join, row, table)))) {
+      return new CommandPlan(rows.actions(moves, false), CommandPlan.ACTIONS)
+          .once("target").checked();
     }
-    CommandPlan plan = new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target");
-    boolean known = !moves && (!inserts || (join != null
-        && keeps(merge.notMatchedInstructions(), INSERT, true, join, row, table)));
-    return known ? plan : plan.checked();
+    boolean goes = StoredPlaces.anyMoves(merge, row, target, table);
+    boolean deletes = deletes(merge);
+    CommandRows telling = goes || deletes ? rows.telling(target) : rows;
+    // An append may have stored a key twice.
+    CommandPlan plan = inserts || deletes
+        ? new CommandPlan((telling == null ? rows : telling).actions(false, telling != null && goes),
+            CommandPlan.ACTIONS).once("target")
+        : new CommandPlan((telling == null ? rows : telling).rows(), CommandPlan.UPSERT)
+            .once("target");
+    return telling == null ? plan : plan.placed();
   }
 
   /** Returns whether an update may give a row another key. */

@@ -91,28 +91,39 @@ public final class RewriteRowLevel extends Rule {
     }
     ProjectingInternalRow row =
         whole ? (ProjectingInternalRow) projections.rowProjection().get() : key;
+    DataSourceV2Relation target = (DataSourceV2Relation) write.productElement(3);
     CommandRows rows = new CommandRows(query, row, key, table);
     if (table.ordering().length > 0) {
       OrderedRows.check(command(write), query, rows, row, table);
     }
     CommandPlan plan;
     if (!whole) {
-      plan = new CommandPlan(rows.keys(), CommandPlan.DELETE).readsWhere(where)
-          .sets(exact ? new LinkedHashMap() : null);
+      CommandRows telling = rows.telling(target);
+      plan = telling == null ? new CommandPlan(rows.keys(), CommandPlan.DELETE)
+          : new CommandPlan(telling.keys(), CommandPlan.DELETE).placed();
+      plan.readsWhere(where).sets(exact ? new LinkedHashMap() : null);
     } else if (query instanceof MergeRows) {
-      plan = MergePlan.of((MergeRows) query, rows, row, table);
+      plan = MergePlan.of((MergeRows) query, rows, row, target, table);
     } else {
       // Of a MERGE that looks otherwise nothing is known.
       boolean moves = rows.mayMove();
       boolean inserts = command(write) == RowLevelOperation.Command.MERGE;
       plan = moves || inserts
-          ? new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target").checked()
-          : new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target")
+          ? new CommandPlan(rows.actions(moves, false), CommandPlan.ACTIONS).once("target").checked()
+          : updates(query, rows, row, target, table).once("target")
               .sets(exact ? SetValues.of(query, row, table) : null);
       plan.readsWhere(where);
     }
-    return append((DataSourceV2Relation) write.productElement(3), table, command(write).toString(),
-        plan);
+    return append(target, table, command(write).toString(), plan);
+  }
+
+  /** Returns what an UPDATE makes of rows that keep their keys. */
+  private static CommandPlan updates(LogicalPlan query, CommandRows rows, ProjectingInternalRow row,
+      DataSourceV2Relation target, CatalogTable table) {
+    CommandRows telling =
+        StoredPlaces.moves(query, row, target, table) ? rows.telling(target) : rows;
+    return telling == null ? new CommandPlan(rows.rows(), CommandPlan.UPSERT)
+        : new CommandPlan(telling.rows(), CommandPlan.UPSERT).placed();
   }
 
   private static RowLevelOperation.Command command(WriteDelta write) {

@@ -34,7 +34,8 @@ final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
         KeylessRows.POSITION});
     String[] names = table.schema().fieldNames();
     for (int i = 0; i < names.length; i++) {
-      if (own.contains(names[i].toLowerCase())) {
+      String name = names[i].toLowerCase();
+      if (own.contains(name) || name.startsWith(CommandRows.STORED)) {
         throw new UnsupportedOperationException(command + " of " + table.name() + ": its column '"
             + names[i] + "' has a name that is reserved; rename the column");
       }
