@@ -76,8 +76,7 @@ def _fitted(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
         return None
     if values.type == kind:
         return values
-    are_integers = pat.is_integer(values.type) and pat.is_integer(kind)
-    if not are_integers and not (_is_instant(values.type) and _is_instant(kind)):
+    if not any(of(values.type) and of(kind) for of in (pat.is_integer, _is_instant, _is_bytes)):
         return None
     try:
         return values.cast(kind)
@@ -88,6 +87,11 @@ def _fitted(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
 def _is_instant(kind: pa.DataType) -> bool:
     """Say whether values are the same in whatever zone they are shown."""
     return pat.is_timestamp(kind) and kind.tz is not None
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Say whether values are bytes; SQL knows none of a fixed length."""
+    return bool(pat.is_binary(kind) or pat.is_fixed_size_binary(kind))
 
 
 def _filter(opened: OpenTable, among: Values) -> Predicate | None:
@@ -104,9 +108,6 @@ def _one_of(tests: ColumnTests, name: str, values: pa.ChunkedArray) -> Filter | 
         return _test(tests, name, values)
     except (InvalidInputError, UnsupportedError, OverflowError, ValueError):
         # Python has no day after the year 9999, and no text that is not UTF-8.
-        return None
-    except pa.ArrowNotImplementedError:
-        # Lists and structs: pyarrow does not say which of them are the same.
         return None
 
 

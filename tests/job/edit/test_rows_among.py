@@ -100,3 +100,19 @@ def test_every_row_is_read_that_equals_a_value(
     found = {row["id"] for batch in job.batches() for row in batch.to_pylist()}
     assert equal
     assert found >= set(equal)
+
+
+def test_few_rows_are_read_by_bytes_of_a_fixed_length(tmp_path: Path) -> None:
+    """SQL hands them back as bytes of any length, which have the same order."""
+    place = {"path": "shop.t", "warehouse": str(tmp_path)}
+    stored = pa.array([bytes([n // 256, n % 256]) for n in range(600)], pa.binary(2))
+    rows = pa.table({"v": stored, "id": range(600)})
+    schema = pa.schema([pa.field("v", pa.binary(2), nullable=False), ("id", pa.int64())])
+    table = arctic.create_table("shop.t", schema, primary_key=["v"], warehouse=str(tmp_path))
+    table.write(rows.cast(schema), mode="upsert")
+
+    for numbers in ([7], list(range(300))):
+        values = pa.chunked_array([stored.take(pa.array(numbers)).cast(pa.binary())])
+        job = rows_among(table_reference(place).open(), AskedRead.of(place), ["id"], {"v": values})
+        found = [number for batch in job.batches() for number in batch["id"].to_pylist()]
+        assert sorted(found) == numbers
