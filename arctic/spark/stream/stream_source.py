@@ -25,7 +25,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from arctic.errors import ConflictError, InvalidInputError
+from arctic.errors import (
+    CommitStateUnknownError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+)
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.job.changes.change_scan import begin_changes
@@ -122,7 +128,9 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             elif _ORIGIN in begun and not self._is_planned:
                 self._seen[_ORIGIN] = begun[_ORIGIN]
         elif self._consumer is not None and self._consumer.is_to_be_renewed(self._changes.opened):
-            with suppress(ConflictError):  # the next call renews it, or a batch moves it
+            # No reason to fail: the next call tries again, or a batch moves it. The state there may
+            # have expired, if nobody asked for too long, without a change that is missing.
+            with suppress(ConflictError, NotFoundError, CommitStateUnknownError, StorageError):
                 self._consumer.follow(position)
         return self._seen
 

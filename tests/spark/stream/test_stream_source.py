@@ -167,6 +167,36 @@ def test_a_stream_without_news_keeps_its_consumer_alive(
     assert lake.table().consumers().to_pylist() == [renewed]
 
 
+def test_a_stream_goes_on_where_its_consumer_can_not_be_kept_alive(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state there expired while nobody asked; no change is missing, so nothing is told."""
+    lake.create()
+    lake.put([(1, "eu", 1.0)])
+    options = {"path": NAME, "warehouse": lake.warehouse, "start-version": "0"}
+    options |= {"consumer-id": "copy", "change-rows": "net"}
+    lake.table().optimize(type="minor")
+    lake.put([(2, "eu", 2.0)])
+    reader = ArcticStreamReader(options, StructType([]))
+    end = reader.latestOffset()
+    reader.commit(end)
+    now_ns = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + 40 * 86_400 * 10**9)
+    lake.table().optimize(type="full")
+    lake.table().expire(
+        options={"snapshot.keep.duration": "0", "change.data.ttl.minutes": "1000000"}
+    )
+
+    reader = ArcticStreamReader(options, StructType([]))
+    assert reader.latestOffset(end) == end
+    lake.put([(3, "eu", 3.0)])
+    later = reader.latestOffset(end)
+    assert later != end
+    reader.commit(later)
+    (moved,) = lake.table().consumers().to_pylist()
+    assert moved["holds"]
+
+
 def test_limits_divide_a_backlog(lake: Lake, tmp_path: Path) -> None:
     """Each micro-batch takes one commit; with AvailableNow all that is there is taken.
 
