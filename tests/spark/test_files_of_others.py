@@ -165,6 +165,13 @@ def test_times_of_96_bits_are_the_same_to_both_readers(lake: Lake) -> None:
             assert ("FileScan parquet" in shown_plan(frame)) is is_scan
             assert sorted(frame.collect()) == due
 
+    # Spark's own scan would take them for times of the session's zone.
+    told = {"spark.sql.parquet.int96TimestampConversion": "true"}
+    with with_settings(lake.spark, told | {"spark.sql.session.timeZone": "America/New_York"}):
+        frame = lake.load(**BY_ROW_NUMBERS).selectExpr("id", "unix_micros(at)")
+        assert "FileScan parquet" not in shown_plan(frame)
+        assert sorted(frame.collect()) == due
+
 
 def test_columns_that_changed_are_told(lake: Lake) -> None:
     """Of tables of ours, too."""

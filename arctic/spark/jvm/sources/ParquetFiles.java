@@ -11,6 +11,7 @@ import java.util.function.Function;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.paths.SparkPath;
+import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -63,8 +64,11 @@ public class ParquetFiles {
     this.verifies = verifies;
   }
 
+  /** Spark would move times of 96 bits in files of others, where its session says that it shall. */
   public static boolean areWanted() {
-    return SparkSession.active().conf().get(WANTED, "false").equals("true");
+    RuntimeConfig settings = SparkSession.active().conf();
+    return settings.get(WANTED, "false").equals("true")
+        && !settings.get("spark.sql.parquet.int96TimestampConversion").equals("true");
   }
 
   /** Returns null where there is none. */
