@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from arctic.errors import FormatError
+from arctic.mor.files.parquet_footer import is_int96, with_int96_marked
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import FileKind
 from arctic.table.filters.predicate import ColumnTest, Op
@@ -76,6 +77,28 @@ def micros(time: datetime | None) -> int:
     """Return a time as filters have it."""
     number: int = pa.scalar(time, pa.timestamp("us")).cast(pa.int64()).as_py()
     return number
+
+
+def test_times_are_found_in_wide_and_deep_files() -> None:
+    """Wherever they are: their types are looked at as one text, which nothing may cut."""
+    kind: pa.DataType = pa.timestamp("us")
+    for depth in range(60):
+        kind = pa.struct([(f"a field with a long name {depth}", kind), ("n", pa.int64())])
+    plain = [(f"column {number}", pa.int64()) for number in range(3_000)]
+    schema = pa.schema([*plain, ("deep", kind), *plain, ("last", pa.timestamp("us"))])
+    schema = pa.schema([(f"{at}", field.type) for at, field in enumerate(schema)])
+    written = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), written, use_deprecated_int96_timestamps=True)
+    metadata = pq.read_metadata(pa.BufferReader(written.getvalue()))
+
+    found = with_int96_marked(schema, metadata)
+
+    assert is_int96(found.field(len(found) - 1))
+    kind = found.field(3_000).type
+    while pa.types.is_struct(kind.field(0).type):
+        kind = kind.field(0).type
+    assert is_int96(kind.field(0))
+    assert not is_int96(kind.field(1))
 
 
 def test_what_is_finer_than_a_microsecond_is_cut_off(files: LocalFiles) -> None:
