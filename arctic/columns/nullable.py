@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from arctic.columns.field_ids import child_fields
+from arctic.columns.field_ids import child_fields, with_child_fields
 from arctic.columns.integers.distinct import distinct
 
 
@@ -42,13 +42,13 @@ def slice_values(offsets: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Arra
 
 
 def _nullable_type(data_type: pa.DataType) -> pa.DataType:
-    if pt.is_struct(data_type):
-        return pa.struct([nullable_throughout(child) for child in data_type])
-    if pt.is_map(data_type):
-        return pa.map_(data_type.key_field, nullable_throughout(data_type.item_field))
-    if pt.is_list(data_type):
-        return pa.list_(nullable_throughout(data_type.value_field))
-    return data_type
+    children = child_fields(data_type)
+    if not children:
+        return data_type
+    # The key of a map is never null.
+    kept = children[:1] if pt.is_map(data_type) else ()
+    loose = [nullable_throughout(child) for child in children[len(kept) :]]
+    return with_child_fields(data_type, [*kept, *loose])
 
 
 def _offenders(array: pa.Array, field: pa.Field, rows: np.ndarray) -> list[np.ndarray]:
