@@ -61,15 +61,7 @@ def test_rows_that_do_not_say_where_stored_ones_are_are_looked_up(
     incoming = SCHEMA.append(pa.field(ACTION, pa.string())) if rows == "actions" else SCHEMA
     found = {}
     for tells in (True, False):
-        command = Command(
-            name="MERGE",
-            rows=rows,
-            once="target",
-            checks_inserts=False,
-            is_blind=False,
-            tells_places=tells,
-        )
-        job = begin_command(asked, incoming, command, seen=())
+        job = begin_command(asked, incoming, _command(rows, tells_places=tells), seen=())
         found[tells] = (job.locator is not None, job.assume_stable)
 
     assert found == {True: (False, True), False: (True, False)}
@@ -94,16 +86,8 @@ def test_rows_that_move_are_taken_from_where_they_say_that_they_are(
         moved = pa.concat_tables([moved.slice(0, 2), more], promote_options="default")
         moved = moved.append_column(ACTION, pa.array(["U", "U", "D", "I"]))
         kept = {1: "y", 2: "z", 4: "y"}
-    command = Command(
-        name="MERGE",
-        rows=rows,
-        once="target",
-        checks_inserts=False,
-        is_blind=False,
-        tells_places=True,
-    )
     asked = AskedWrite.of({"path": "m.t", "warehouse": str(tmp_path)})
-    job = begin_command(asked, moved.schema, command, seen=())
+    job = begin_command(asked, moved.schema, _command(rows, tells_places=True), seen=())
 
     result = write_task(job.work, moved.to_batches(), partition_id=0, task_id=0)
     commit_write(job, [result])
@@ -112,6 +96,17 @@ def test_rows_that_move_are_taken_from_where_they_say_that_they_are(
     found = table.refresh().read().read_all().to_pylist()
     assert {row["id"]: row["part"] for row in found} == kept
     assert len(found) == len(kept)
+
+
+def _command(rows: str, *, tells_places: bool) -> Command:
+    return Command(
+        name="MERGE",
+        rows=rows,
+        once="target",
+        checks_inserts=False,
+        is_blind=False,
+        tells_places=tells_places,
+    )
 
 
 def _rows(ids: list[int], parts: list[str | None]) -> pa.Table:

@@ -150,9 +150,7 @@ def test_a_stream_without_news_keeps_its_consumer_alive(
     """In place, as its checkpoint stands there too; and not at each trigger."""
     lake.create()
     lake.put([(1, "eu", 1.0)])
-    options = {"path": NAME, "warehouse": lake.warehouse, "start-version": "0"}
-    options |= {"consumer-id": "copy", "change-rows": "net"}
-    reader = ArcticStreamReader(options, StructType([]))
+    reader = _consuming(lake)
     end = reader.latestOffset()
     reader.commit(end)
     begun = lake.table().consumers().to_pylist()
@@ -173,11 +171,9 @@ def test_a_stream_goes_on_where_its_consumer_can_not_be_kept_alive(
     """The state there expired while nobody asked; no change is missing, so nothing is told."""
     lake.create()
     lake.put([(1, "eu", 1.0)])
-    options = {"path": NAME, "warehouse": lake.warehouse, "start-version": "0"}
-    options |= {"consumer-id": "copy", "change-rows": "net"}
     lake.table().optimize(type="minor")
     lake.put([(2, "eu", 2.0)])
-    reader = ArcticStreamReader(options, StructType([]))
+    reader = _consuming(lake)
     end = reader.latestOffset()
     reader.commit(end)
     now_ns = time.time_ns
@@ -187,7 +183,7 @@ def test_a_stream_goes_on_where_its_consumer_can_not_be_kept_alive(
         options={"snapshot.keep.duration": "0", "change.data.ttl.minutes": "1000000"}
     )
 
-    reader = ArcticStreamReader(options, StructType([]))
+    reader = _consuming(lake)
     assert reader.latestOffset(end) == end
     lake.put([(3, "eu", 3.0)])
     later = reader.latestOffset(end)
@@ -195,6 +191,13 @@ def test_a_stream_goes_on_where_its_consumer_can_not_be_kept_alive(
     reader.commit(later)
     (moved,) = lake.table().consumers().to_pylist()
     assert moved["holds"]
+
+
+def _consuming(lake: Lake) -> ArcticStreamReader:
+    """Return what reads the changes of rows from the beginning, as the consumer ``copy``."""
+    options = {"path": NAME, "warehouse": lake.warehouse, "start-version": "0"}
+    options |= {"consumer-id": "copy", "change-rows": "net"}
+    return ArcticStreamReader(options, StructType([]))
 
 
 def test_limits_divide_a_backlog(lake: Lake, tmp_path: Path) -> None:
