@@ -14,6 +14,7 @@ from arctic.api.merge import Merge
 from arctic.api.table_dataset import TableDataset, open_dataset
 from arctic.api.table_states import TableStates
 from arctic.api.write_data import WriteReport, batches_of, write_data
+from arctic.columns.cast import plain_table
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
@@ -181,7 +182,7 @@ class Table(TableStates):
         """
         asked = after_edit.asked_edit(self._options, options)
         aliases = merge_aliases(target=target_alias, source=source_alias)
-        return Merge(asked, batches_of(source).read_all(), on, aliases)
+        return Merge(asked, plain_table(batches_of(source).read_all()), on, aliases)
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""

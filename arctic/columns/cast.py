@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from arctic.columns.field_ids import child_fields, with_child_fields
 from arctic.columns.nullable import slice_values
 from arctic.columns.promotions import storage_type, takes
 from arctic.columns.row_text import value_text
@@ -74,6 +75,23 @@ def cast_array(array: pa.Array, expected: pa.DataType) -> pa.Array:
     if pt.is_map(expected):
         return _cast_map(array, expected)
     return pc.cast(array, expected)
+
+
+def plain_table(rows: pa.Table) -> pa.Table:
+    """Return the same rows without dictionaries and views, which not every kernel knows.
+
+    Memory: the columns that have some once more.
+
+    >>> plain_table(pa.table({"x": pa.array(["a"], pa.string_view())})).schema
+    x: string
+    """
+    for place, field in enumerate(rows.schema):
+        kind = _plain_throughout(field.type)
+        if kind != field.type:
+            chunks = [cast_array(chunk, kind) for chunk in rows.column(place).chunks]
+            column = pa.chunked_array(chunks, type=kind)
+            rows = rows.set_column(place, field.with_type(kind), column)
+    return rows
 
 
 def cast_column(
@@ -164,6 +182,22 @@ def _check_struct(incoming: pa.DataType, wanted: pa.DataType, column: str) -> No
 
 def _plain(data_type: pa.DataType) -> pa.DataType:
     return data_type.value_type if pt.is_dictionary(data_type) else data_type
+
+
+def _plain_throughout(kind: pa.DataType) -> pa.DataType:
+    if pt.is_dictionary(kind):
+        return _plain_throughout(kind.value_type)
+    if pt.is_string_view(kind):
+        return pa.string()
+    if pt.is_binary_view(kind):
+        return pa.binary()
+    if pt.is_list_view(kind) or pt.is_large_list_view(kind):
+        kind = pa.list_(kind.value_field)
+    children = child_fields(kind)
+    if not children:
+        return kind
+    plain = [child.with_type(_plain_throughout(child.type)) for child in children]
+    return with_child_fields(kind, plain)
 
 
 def _is_list(data_type: pa.DataType) -> bool:

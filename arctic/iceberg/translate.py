@@ -10,19 +10,20 @@ Rules:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import requests
 from pydantic import ValidationError as ModelError
 from pyiceberg.exceptions import (
     CommitStateUnknownException,
+    ForbiddenError,
     NoSuchPropertyException,
     NotInstalledError,
     RESTError,
     ValidationError,
 )
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from arctic.errors import (
     ArcticError,
@@ -39,6 +40,11 @@ _OPTIONAL_ERRORS = (
     ("botocore.exceptions", "ClientError"),
 )
 """Clients that are extras: their errors can only occur once they have been imported."""
+_WITHOUT_ANSWER = (
+    ("thrift.transport.TTransport", "TTransportException"),
+    ("botocore.exceptions", "BotoCoreError"),
+)
+"""Those of them that say nothing of what was asked for."""
 
 
 _ROLLED_BACK = frozenset(
@@ -69,6 +75,22 @@ def was_rolled_back(error: BaseException) -> bool:
     return any(isinstance(each, str | int) and each in _ROLLED_BACK for each in said)
 
 
+_DENIED = frozenset({"AccessDenied", "AccessDeniedException"})
+"""What AWS says of a call that is not allowed."""
+
+
+def is_refused(error: ArcticError) -> bool:
+    """Say whether a catalog has answered that it does not allow a call: others may go well.
+
+    Args:
+        error: as ``catalog_errors`` made it.
+    """
+    cause = error.__cause__
+    answer = getattr(cause, "response", None)
+    code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else None
+    return isinstance(cause, ForbiddenError) or code in _DENIED
+
+
 @contextmanager
 def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[None]:
     """Translate what a catalog raises while it carries out ``action``.
@@ -97,13 +119,47 @@ def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[No
         raise FormatError(text) from secrets.cause(error)
     except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:
         raise _storage_error(action, error, secrets) from secrets.cause(error)
-    except _optional_errors() as error:
+    except _loaded(_OPTIONAL_ERRORS) as error:
         if _is_unknown_method(error):
             raise UnsupportedError(
                 f"{action}: {secrets.hide(_first_line(error))}: Hive 4.0.1 and newer do not have "
                 "what PyIceberg 0.12 calls; expected 2.3 to 4.0.0, or a REST catalog before it"
             ) from secrets.cause(error)
         raise _storage_error(action, error, secrets) from secrets.cause(error)
+
+
+@contextmanager
+def commit_errors(action: str) -> Iterator[None]:
+    """Translate what a catalog raises while it carries out a commit that makes no snapshot.
+
+    Raises:
+        CommitStateUnknownError: the answer did not come; the commit may have landed.
+        ArcticError: as ``catalog_errors``; it did not land.
+    """
+    try:
+        with catalog_errors(action):
+            yield
+    except StorageError as error:
+        if error.__context__ is None or not _lost_its_answer(error.__context__):
+            raise
+        raise CommitStateUnknownError(f"{error.message}; look whether it was done") from error
+
+
+def _lost_its_answer(error: BaseException) -> bool:
+    """Say whether what failed was asked for, and nobody heard what came of it.
+
+    REST catalogs say so themselves. A database that refuses a statement has carried it out to no
+    end, and a file that cannot be written is written before anybody is asked.
+    """
+    if isinstance(error, DBAPIError):
+        has_ended = isinstance(error, OperationalError | InterfaceError)
+        return (has_ended or error.connection_invalidated) and not was_rolled_back(error)
+    if isinstance(error, requests.RequestException):
+        return False
+    told = getattr(error, "response", None)  # of AWS's client: what the service said
+    if isinstance(told, dict):
+        return int(told.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)) >= 500
+    return isinstance(error, (ConnectionError, TimeoutError, *_loaded(_WITHOUT_ANSWER)))
 
 
 def _storage_error(action: str, error: BaseException, secrets: Secrets) -> StorageError:
@@ -119,6 +175,6 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "")
 
 
-def _optional_errors() -> tuple[type[Exception], ...]:
-    loaded = ((sys.modules.get(module), name) for module, name in _OPTIONAL_ERRORS)
+def _loaded(errors: Iterable[tuple[str, str]]) -> tuple[type[Exception], ...]:
+    loaded = ((sys.modules.get(module), name) for module, name in errors)
     return tuple(getattr(module, name) for module, name in loaded if module is not None)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.columns.cast import cast_array, cast_column, check_castable
+from arctic.columns.cast import cast_array, cast_column, check_castable, plain_table
 from arctic.columns.nullable import null_offenders
 from arctic.errors import InvalidInputError
 
@@ -147,6 +147,34 @@ def test_dictionaries_are_resolved_at_any_depth() -> None:
 
     assert result.type == field.type
     assert [row["w"] for row in result.to_pylist()] == ["x", None, "y", "x"]
+
+
+def test_plain_rows_have_neither_dictionaries_nor_views() -> None:
+    """At any depth, in any chunk; what is plain stays the very same."""
+    views = pa.struct(
+        [
+            ("text", pa.dictionary(pa.int8(), pa.string())),
+            ("list", pa.list_view(pa.binary_view())),
+            ("map", pa.map_(pa.string_view(), pa.large_list(pa.string_view()))),
+        ]
+    )
+    plain = pa.struct(
+        [
+            ("text", pa.string()),
+            ("list", pa.list_(pa.binary())),
+            ("map", pa.map_(pa.string(), pa.large_list(pa.string()))),
+        ]
+    )
+    rows = [{"text": "a", "list": [b"b", None], "map": [("k", ["v"])]}, None]
+    given = pa.table({"deep": pa.array(rows, views), "n": [1, 2]})
+    given = pa.concat_tables([given, given.slice(1), given.slice(0, 0)])
+
+    found = plain_table(given)
+
+    assert found.schema == pa.schema([("deep", plain), ("n", pa.int64())])
+    assert found.to_pylist() == given.to_pylist()
+    assert plain_table(found) is found
+    assert plain_table(given.schema.empty_table()).schema == found.schema
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.io import load_file_io
-from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.io.pyarrow import parquet_file_to_data_file, parquet_path_to_id_mapping
+from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -47,6 +48,7 @@ from arctic.iceberg.catalogs.catalog import (
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
+from arctic.iceberg.metadata.data_files import without_true_bounds
 from arctic.iceberg.ownership.folders import delete_own_files, owner_of
 from arctic.iceberg.ownership.known_tables import known_tables
 from arctic.iceberg.ownership.new_location import new_location
@@ -60,6 +62,7 @@ from arctic.iceberg.values.schema import iceberg_schema
 _REMOTE = re.compile(r"[A-Za-z][\w+.-]*:")
 _PARTITION = re.compile(r"/[^/=]+=[^/]*/")
 _MEANS_ANOTHER = re.compile(r"[#?%\x00-\x1f]")
+_WHOLE_BOUNDS = {"write.metadata.metrics.default": "full"}
 
 
 def register_folder(config: CatalogConfig, identifier: str, folder: str) -> Table:
@@ -92,7 +95,7 @@ def register_folder(config: CatalogConfig, identifier: str, folder: str) -> Tabl
     new = _new_table(catalog, parts, columns, place)
     with catalog_errors(f"take files over into table {identifier!r}"):
         try:
-            added = tuple(map(partial(parquet_file_to_data_file, new.io, new.metadata), paths))
+            added = tuple(map(partial(_data_file, new), paths))
         except ValueError as error:
             raise InvalidInputError(f"table {identifier!r}: {error}") from error
     staged = staged_on(
@@ -166,6 +169,25 @@ def _columns(io: TableIO, paths: Sequence[str]) -> Schema:
         return iceberg_schema(pa.unify_schemas(schemas))
     except pa.ArrowException as error:
         raise InvalidInputError(f"files of {os.path.dirname(paths[0])!r}: {error}") from error
+
+
+def _data_file(new: Table, path: str) -> DataFile:
+    """Return a file as one of a table, with the bounds that hold for all of its rows."""
+    try:
+        file = parquet_file_to_data_file(new.io, new.metadata, path)
+    except UnicodeEncodeError:
+        # PyIceberg cuts some texts within a character; as a whole their bounds are as true.
+        whole = new.metadata.model_copy(
+            update={"properties": {**new.metadata.properties, **_WHOLE_BOUNDS}}
+        )
+        file = parquet_file_to_data_file(new.io, whole, path)
+    if len(file.split_offsets or ()) > 1:
+        with new.io.new_input(path).open() as stream:
+            footer = pq.read_metadata(stream)
+        for field_id in without_true_bounds(footer, parquet_path_to_id_mapping(new.schema())):
+            file.lower_bounds.pop(field_id, None)
+            file.upper_bounds.pop(field_id, None)
+    return file
 
 
 def _new_table(catalog: Catalog, parts: tuple[str, ...], columns: Schema, place: str) -> Table:

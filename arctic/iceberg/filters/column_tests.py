@@ -36,6 +36,10 @@ class ColumnTests:
         self._table = table
         self._columns = {column.name: column for column in table.columns}
 
+    def type_of(self, name: str) -> str:
+        """Return Iceberg's text of a column's type."""
+        return self._column(name).type
+
     def compare(self, name: str, op: Op, value: Any) -> Filter:
         """Return ``name op value`` for one of the six comparisons."""
         column = self._column(name)

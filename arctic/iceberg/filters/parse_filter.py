@@ -3,6 +3,8 @@
 Rules:
     - Literals become the internal form of the column's type exactly; PyIceberg's own binding
       rounds some and turns others into always-true.
+    - A literal of PyIceberg is a number that its class gives a meaning: days of a date are no
+      microseconds. It does not say whether a timestamp had a zone; it is taken as the column's.
     - Nothing here recurses: a filter may have any number of parts.
 """
 
@@ -12,12 +14,14 @@ from typing import Any
 
 import pyarrow.compute as pc
 from pyiceberg import expressions as ice
+from pyiceberg.expressions import literals
 
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.filters.arrow_filter import parse_expression
 from arctic.iceberg.filters.column_tests import EVERYTHING, NOTHING, ColumnTests
 from arctic.iceberg.filters.filter_text import parse_text
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.literals import Typed
 from arctic.table.filters.filter_tree import Filter, Join, Negation, predicate_of
 from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate
 from arctic.table.table_description import TableDescription
@@ -30,6 +34,12 @@ _COMPARISONS: dict[type[ice.LiteralPredicate], Op] = {
     ice.GreaterThan: Op.GT,
     ice.GreaterThanOrEqual: Op.GE,
 }
+_PLAIN = (
+    literals.BooleanLiteral, literals.LongLiteral, literals.FloatLiteral, literals.DoubleLiteral,
+    literals.DecimalLiteral, literals.StringLiteral, literals.UUIDLiteral, literals.FixedLiteral,
+    literals.BinaryLiteral,
+)  # fmt: skip
+"""Literals whose values say alone what they are."""
 
 
 def parse_filter(row_filter: Any, opened: OpenTable) -> Predicate:
@@ -111,13 +121,33 @@ def _unbound_test(expression: ice.UnboundPredicate, name: str, tests: ColumnTest
     if isinstance(expression, ice.IsNaN | ice.NotNaN):
         raise tests.no_nan_test(name)
     if isinstance(expression, ice.SetPredicate):
-        values: list[Any] = [literal.value for literal in expression.literals]
+        values = [_value(each, name, tests) for each in expression.literals]
         found = tests.within(name, values)
         return Negation(found) if isinstance(expression, ice.NotIn) else found
+    if not isinstance(expression, ice.LiteralPredicate):
+        return None
+    value = _value(expression.literal, name, tests)
     if isinstance(expression, ice.StartsWith):
-        return tests.starts_with(name, expression.literal.value)
+        return tests.starts_with(name, value)
     if isinstance(expression, ice.NotStartsWith):
-        return Negation(tests.starts_with(name, expression.literal.value))
-    if isinstance(expression, ice.LiteralPredicate) and type(expression) in _COMPARISONS:
-        return tests.compare(name, _COMPARISONS[type(expression)], expression.literal.value)
+        return Negation(tests.starts_with(name, value))
+    if type(expression) in _COMPARISONS:
+        return tests.compare(name, _COMPARISONS[type(expression)], value)
     return None
+
+
+def _value(literal: literals.Literal[Any], name: str, tests: ColumnTests) -> Any:
+    """Return what a literal says to a column."""
+    if isinstance(literal, literals.DateLiteral):
+        return Typed("date", literal.value)
+    if isinstance(literal, literals.TimeLiteral):
+        return Typed("time", literal.value)
+    if isinstance(literal, literals.TimestampLiteral):
+        has_zone = tests.type_of(name) == "timestamptz"
+        return Typed("timestamptz" if has_zone else "timestamp", literal.value)
+    if isinstance(literal, _PLAIN):
+        return literal.value
+    raise UnsupportedError(
+        f"filter on column {name!r}: {literal!r} of PyIceberg is not offered; expected a plain "
+        "value, a date or a time"
+    )

@@ -6,6 +6,7 @@ Rules:
     - Bounds of key columns are complete, never truncated: whole deletes are skipped by them.
     - So are those of the path in position deletes: they say which one data file is meant.
     - A bound that does not hold for every row is worse than none, so it is left out.
+    - The upper bound of a text that is cut is a text too: see ``_stepped_over_halves``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.conversions import to_bytes
 from pyiceberg.io.pyarrow import (
+    DataFileStatistics,
     MetricModeTypes,
     MetricsMode,
     StatisticsCollector,
@@ -30,6 +32,7 @@ from pyiceberg.io.pyarrow import (
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, PrimitiveType, TimestampType, TimestamptzType, TimeType
+from pyiceberg.utils.truncate import truncate_upper_bound_text_string
 
 from arctic.errors import InternalError
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
@@ -48,6 +51,8 @@ _PARSERS = {
 _FULL = "full"
 _CACHED_PLANS = 64
 _TIMES = (DateType, TimeType, TimestampType, TimestamptzType)
+_FIRST_HALF, _AFTER_HALVES = "\ud800", "\ue000"
+"""Between them are halves of characters (surrogates), which no text has."""
 
 
 def data_files(
@@ -105,11 +110,12 @@ def _data_file(
     # Without the file's own texts, or no two files would have the same plan.
     schema = footer.schema.to_arrow_schema().remove_metadata().serialize().to_pybytes()
     plan, ids_by_path, times = _metrics_plan(schema, properties, full_ids)
-    metrics: dict[str, Any] = data_file_statistics_from_parquet_metadata(
-        footer, plan, ids_by_path
-    ).to_serialized_dict()
+    statistics = data_file_statistics_from_parquet_metadata(footer, plan, ids_by_path)
+    stepped = _stepped_over_halves(statistics)
+    metrics: dict[str, Any] = statistics.to_serialized_dict()
+    metrics["upper_bounds"].update(stepped)
     _add_time_bounds(metrics, footer, ids_by_path, times)
-    for field_id in _without_true_bounds(footer, ids_by_path):
+    for field_id in without_true_bounds(footer, ids_by_path):
         metrics["lower_bounds"].pop(field_id, None)
         metrics["upper_bounds"].pop(field_id, None)
     return DataFile.from_args(
@@ -151,7 +157,23 @@ def _add_time_bounds(
         metrics["upper_bounds"][field_id] = to_bytes(times[field_id], max(ends))
 
 
-def _without_true_bounds(footer: pq.FileMetaData, ids_by_path: Mapping[str, int]) -> set[int]:
+def _stepped_over_halves(statistics: DataFileStatistics) -> dict[int, bytes]:
+    """Take out the greatest texts that PyIceberg cannot cut; return what they are cut to, by field.
+
+    It raises the last character that is left of a text by one. After U+D7FF come halves of
+    characters, which have no bytes; the next character is U+E000.
+    """
+    found = {}
+    for field_id, column in statistics.column_aggregates.items():
+        if column.trunc_length is not None and isinstance(column.current_max, str):
+            cut = truncate_upper_bound_text_string(column.current_max, column.trunc_length)
+            if cut is not None and _FIRST_HALF in cut:
+                found[field_id] = cut.replace(_FIRST_HALF, _AFTER_HALVES).encode()
+                column.current_max = None
+    return found
+
+
+def without_true_bounds(footer: pq.FileMetaData, ids_by_path: Mapping[str, int]) -> set[int]:
     """Return the columns where some row group has values but no least and greatest one.
 
     Parquet leaves bounds of more than 4 KiB out; PyIceberg would take those of the other row

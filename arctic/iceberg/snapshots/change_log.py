@@ -4,7 +4,8 @@ Rules:
     - Every commit of a range must be known, by its number. A number that is missing has expired or
       was rolled back: in each case rows could be lost, so the range is refused.
     - Without a key it may be a branch's. Then the last commit of the range must go back to the one
-      before it by what each was committed on, without a gap.
+      before it by what each was committed on, without a gap; or, where that one has expired, by the
+      files that it left.
     - Only what appends added is a change. Expiry takes files away: those before it are looked up
       in the snapshot right before it. Any other commit is refused.
     - The base store of a keyed table is watched for commits that replace rows: no change says so.
@@ -21,6 +22,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
+from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.metadata.history import (
     UPKEEP,
     current_at,
@@ -202,6 +204,8 @@ def _commits(opened: OpenTable, store: Table, after: int, up_to: int) -> tuple[S
     is_whole = opened.change is None and up_to in found and has_begin
     if missing is not None and not is_whole:
         raise expired_history(opened, store, f"commit {missing} of {after + 1} to {up_to} is gone")
+    if opened.change is None and after < up_to and not has_begin:
+        _check_left_files(opened, found[after + 1], after)
     return tuple(found[each] for each in range(after + 1, up_to + 1) if each in found)
 
 
@@ -213,6 +217,26 @@ def _check_is_ancestor(
     for snapshot in store.metadata.snapshots:
         if snapshot.sequence_number == sequence_number and snapshot.snapshot_id not in known:
             raise expired_history(opened, store, f"commit {sequence_number} was rolled back")
+
+
+def _check_left_files(opened: OpenTable, follower: Snapshot, sequence_number: int) -> None:
+    """Refuse to go on from a commit that has expired, unless the next one has files of it.
+
+    It may have been rolled back before. No two commits of a store have one number.
+    """
+    manifests = live_manifests(opened.base, follower)
+    if any(each.sequence_number == sequence_number for each in manifests):
+        return
+    merged = [
+        each
+        for each in manifests
+        if each.min_sequence_number <= sequence_number < each.sequence_number
+    ]
+    entries = (entry for _, listed in entries_of(opened.base.io, merged) for entry in listed)
+    if all(entry.sequence_number != sequence_number for entry in entries):
+        raise expired_history(
+            opened, opened.base, f"commit {sequence_number} has expired, or was rolled back before,"
+        )
 
 
 def _stretches(commits: Iterable[Snapshot]) -> Iterator[_Stretch]:

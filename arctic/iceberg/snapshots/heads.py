@@ -3,7 +3,8 @@
 Rules:
     - A catalog that is a database says in one query which stores have the metadata that was seen
       before: those are not loaded.
-    - A store that cannot be loaded, or whose storage hangs, keeps nobody else from being looked at.
+    - A store that cannot be loaded, or whose storage hangs, keeps nobody else from being looked at;
+      nor does a namespace that the catalog refuses to list. What was seen in it is not gone.
     - Stores are paired by what base says of its change store. One that is moving just now is paired
       by a later look.
 """
@@ -16,9 +17,11 @@ from functools import partial
 
 from pyiceberg.catalog import Catalog
 
+from arctic.errors import NotFoundError, StorageError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.listing import metadata_places, namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
+from arctic.iceberg.translate import is_refused
 from arctic.patient_calls import PatientCalls
 from arctic.table.property_names import CHANGE_IDENTIFIER
 
@@ -45,7 +48,7 @@ class CatalogHeads:
     tables: tuple[TableHead, ...]
     """Sorted by name."""
     broken: Mapping[str, Exception]
-    """Stores that cannot be loaded."""
+    """Stores that cannot be loaded, tables of namespaces that are refused, and those namespaces."""
     stores: Mapping[str, StoreHead] = field(default_factory=dict, repr=False)
     """Base and change stores by name, for the next look."""
 
@@ -89,12 +92,14 @@ def catalog_heads(
         StorageError: the catalog cannot be reached.
     """
     catalog = open_catalog(config)
-    unchanged = {} if before is None else _unchanged(catalog, before.stores)
+    known_before = {} if before is None else before.stores
+    unchanged = _unchanged(catalog, known_before) if known_before else {}
     seen: dict[str, StoreHead] = {}
+    refused: dict[Parts, StorageError] = {}
 
     def changed() -> Iterator[Parts]:
-        for space in namespaces(catalog):
-            for parts in table_identifiers(catalog, space):
+        for space in namespaces(catalog, refused=refused):
+            for parts in _tables_of(catalog, space, refused):
                 heard()
                 known = unchanged.get(".".join(parts))
                 if known is None:
@@ -104,6 +109,17 @@ def catalog_heads(
 
     found, broken = _loaded(loads, catalog, changed(), heard)
     seen |= found
+    kept: dict[str, StoreHead] = {}
+    for space, error in refused.items():
+        within = ".".join(space)
+        hidden = {
+            name: store
+            for name, store in known_before.items()
+            if name.startswith(f"{within}.") and name not in seen
+        }
+        kept |= hidden
+        broken |= {name: error for name, store in hidden.items() if store.kind == "base"}
+        broken[within] = error
     return CatalogHeads(
         tables=tuple(
             TableHead(name=name, places=_places(store, seen), properties=store.properties)
@@ -111,7 +127,7 @@ def catalog_heads(
             if store.kind == "base"
         ),
         broken=broken,
-        stores=seen,
+        stores=kept | seen,
     )
 
 
@@ -159,6 +175,19 @@ def _loaded(
         elif store is not None:
             found[".".join(parts)] = store
     return found, broken
+
+
+def _tables_of(catalog: Catalog, space: Parts, refused: dict[Parts, StorageError]) -> list[Parts]:
+    """Return the tables of a namespace; none of one that was dropped since, or is refused."""
+    try:
+        return table_identifiers(catalog, space)
+    except NotFoundError:
+        return []
+    except StorageError as error:
+        if not is_refused(error):
+            raise
+        refused[space] = error
+        return []
 
 
 def _unchanged(catalog: Catalog, stores: Mapping[str, StoreHead]) -> dict[str, StoreHead]:

@@ -250,7 +250,7 @@ def _from_typed(value: Typed, kind: str, type_text: str) -> Any:
         if rest:
             raise ValueError("expected a date without a time")
         return days
-    if kind == "timestamptz":
+    if kind == "timestamptz" and value.type != "time":
         raise ValueError("expected a zone, for example '+00:00'")
     raise ValueError(f"a {value.type} cannot be compared with a {type_text}")
 

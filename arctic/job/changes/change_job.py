@@ -31,7 +31,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_files import files_between, plan_between
-from arctic.job.changes.change_range import settled_heads, start_position
+from arctic.job.changes.change_range import ChangePlace, settled_heads, start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
@@ -63,40 +63,43 @@ class Changes:
         """The last commit that was seen, by its sequence number."""
         return head_sequence(stream_store(self.opened))
 
-    def newest(self) -> int:
-        """Look again; return the last commit that can be read now, inclusive."""
-        self._refresh()
-        return self.head
+    def newest(self) -> ChangePlace:
+        """Look again; return how far both stores are at one moment."""
+        return settled_heads(self.opened)
 
     def beginning(self) -> StreamPosition:
         """Return where the options say that a new stream begins."""
         return start_position(self.opened, self._asked)
 
     def advance(
-        self, start: StreamPosition, *, limit: ChangeLimit, up_to: int | None = None
+        self, start: StreamPosition, *, limit: ChangeLimit, up_to: ChangePlace | None = None
     ) -> StreamPosition:
         """Return how far one micro-batch goes; ``start`` itself when there is nothing new.
 
         Args:
             start: what is done.
             limit: upper bounds of the micro-batch.
-            up_to: no commit after this one, inclusive.
+            up_to: no commit of either store after this place, inclusive; None: what is there now.
 
         Raises:
             NotFoundError: history after ``start`` has expired.
             UnsupportedError: rows were replaced since without a change that says so.
         """
         self._check_table(start)
-        last = self.newest() if up_to is None else min(self.newest(), up_to)
+        self._refresh()
         opened = self.opened
+        last, base_sequence = self.head, head_sequence(opened.base)
+        if up_to is not None:
+            last = min(last, up_to.sequence_number)
+            base_sequence = min(base_sequence, up_to.base_sequence_number)
         last = max(last, start.sequence_number)
+        base_sequence = max(base_sequence, start.base_sequence_number)
         check_commits(opened, start.sequence_number, last, skips_overwrites=self.skips_overwrites)
-        base_sequence = head_sequence(opened.base)
         if opened.change is not None and not self.skips_overwrites:
             replaced = self.is_replaced(start.base_sequence_number, base_sequence)
             if replaced and self._asked.rows is not None:
                 # Like a commit, it is not cut, nor is what lies before it.
-                place = settled_heads(opened)
+                place = up_to or self.newest()
                 return replace(
                     start,
                     sequence_number=max(place.sequence_number, start.sequence_number),

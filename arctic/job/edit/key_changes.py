@@ -116,13 +116,13 @@ def refuse_twice(keys: pa.Table, *, why: str, name: str) -> None:
 def update_events(
     table: EditedTable, old: pa.Table, new: pa.Table, *, tells_old: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield both images of updated rows, in turn; columns that the old ones lack are null.
+    """Yield both images of updated rows, in turn.
 
     In a table with ordering columns an old row is no event, so there are new ones alone.
 
     Args:
         table: with a key.
-        old: rows as they are.
+        old: rows as they are; in all columns, where both images are yielded.
         new: the same rows as they are to be, with the same keys.
         tells_old: False: new ones alone, where the key tells which row goes.
     """

@@ -13,7 +13,6 @@ Rules:
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,14 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from arctic.cdc.engine import check_expression, engine, expression_errors
+from arctic.cdc.engine import engine, expression_errors
 from arctic.cdc.engine import name as quoted
 from arctic.errors import InvalidInputError
+from arctic.job.edit.expressions import TARGET, check_expressions
 
-TARGET, SOURCE = "target", "source"
 _OWN = uuid4().hex
 """Part of the names in our own statements, so that no expression can speak of them."""
-_WORDS = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 _UNPUSHED = "SET disabled_optimizers = 'filter_pushdown,join_filter_pushdown'"
 """Arrow would evaluate what is pushed into its scan, and there NaN equals nothing."""
 _NO_INFINITY = "SET ieee_floating_point_ops = false"
@@ -47,7 +45,6 @@ _LIKES = [
     )
 ]
 """A backslash in the pattern of a ``like``, which DuckDB calls so, is as in filters of reads."""
-_EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
 
 
 def own(name: str) -> str:
@@ -89,30 +86,6 @@ def _clocks() -> list[str]:
     return [f"CREATE TEMP MACRO {name}() AS {value}" for name, value in shown.items()]
 
 
-def mentioned(texts: Iterable[str], names: Sequence[str]) -> set[str]:
-    """Return the columns that expressions may read; those of another table of that name too.
-
-    >>> sorted(mentioned(["target.Price > 2 and city = 'id'"], ["id", "price", "city"]))
-    ['city', 'id', 'price']
-    """
-    words: set[str] = set()
-    for text in texts:
-        if _EVERY_COLUMN.search(text):
-            return set(names)
-        for in_quotes, plain in _WORDS.findall(text):
-            words.add((in_quotes.replace('""', '"') or plain).lower())
-    return {name for name in names if name.lower() in words}
-
-
-def reads_target(texts: Iterable[str], names: Sequence[str]) -> bool:
-    """Say whether expressions may read a row of the table, not only of the source."""
-    of_source = re.compile(rf'\b{SOURCE}\s*\.\s*(?:"(?:[^"]|"")+"|\w+)', re.IGNORECASE)
-    left = [of_source.sub(" ", text) for text in texts]
-    return any(
-        re.search(rf"\b({TARGET}|{SOURCE})\b", text, re.IGNORECASE) for text in left
-    ) or bool(mentioned(left, names))
-
-
 def mask(rows: pa.Table, condition: str) -> np.ndarray:
     """Say for each row whether a condition is true.
 
@@ -126,17 +99,18 @@ def mask(rows: pa.Table, condition: str) -> np.ndarray:
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _listed(expressions: Mapping[str, str]) -> str:
+def _listed(expressions: Mapping[str, str], tables: Iterable[pa.Table]) -> str:
     """Return the columns of a statement that evaluates expressions, in their order."""
+    columns = [name for table in tables for name in table.column_names]
+    check_expressions(expressions.values(), columns)
     return ", ".join(
-        f"({check_expression(text)}\n) AS {own(f'e{place}')}"
-        for place, text in enumerate(expressions.values())
+        f"({text}\n) AS {own(f'e{place}')}" for place, text in enumerate(expressions.values())
     )
 
 
 def values(rows: pa.Table, expressions: Mapping[str, str]) -> dict[str, pa.Array]:
     """Return the values of expressions for rows of the table, by name."""
-    listed = _listed(expressions)
+    listed = _listed(expressions, [rows])
     # The number of the row stands beside them, which no aggregate takes.
     statement = f"SELECT {listed}, {ROW} FROM {TARGET} ORDER BY {ROW}"
     found = query(statement, {TARGET: numbered_rows(rows)}, subject=_said(expressions))
@@ -182,7 +156,7 @@ def _computed(
     numbered = {name: numbered_rows(table) for name, table in tables.items()}
     pairs = pa.table({_PAIR: np.arange(count), **{own(name): at for name, at in places.items()}})
     joins = " ".join(f"JOIN {name} ON {name}.{ROW} = {_PAIRS}.{own(name)}" for name in tables)
-    listed = _listed(expressions)
+    listed = _listed(expressions, tables.values())
     found = query(
         f"SELECT {listed}, {_PAIR} FROM {_PAIRS} {joins} ORDER BY {_PAIR}",
         {**numbered, _PAIRS: pairs},
@@ -211,9 +185,13 @@ def numbered_rows(table: pa.Table) -> pa.Table:
 
 
 def clause_case(conditions: Sequence[str | None]) -> str:
-    """Return SQL for the number of the first condition that is true; -1 where none is."""
+    """Return SQL for the number of the first condition that is true; -1 where none is.
+
+    Args:
+        conditions: checked expressions; None: it is always true.
+    """
     cases = " ".join(
-        f"WHEN ({'true' if text is None else check_expression(text)}\n) THEN {place}"
+        f"WHEN ({'true' if text is None else text}\n) THEN {place}"
         for place, text in enumerate(conditions)
     )
     return f"CASE {cases} ELSE -1 END" if cases else "-1"
@@ -227,6 +205,9 @@ def fitted(column: pa.Array | pa.ChunkedArray, field: pa.Field, *, what: str) ->
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if column.null_count == len(column):
+        # What DuckDB has no type for, such as NULL alone, it says to be of whole numbers.
+        column = pa.nulls(len(column), field.type)
     try:
         found = column if column.type == field.type else pc.cast(column, field.type, safe=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -18,7 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError
-from arctic.job.edit.commit_edit import EditedTable, commit_events, edited, event_schema, events
+from arctic.job.edit.commit_edit import (
+    EditedTable,
+    commit_events,
+    edited,
+    event_schema,
+    events,
+    key_and_partition,
+)
 from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.delete_job import rewritten
 from arctic.job.edit.edit_report import DoneEdit, EditReport
@@ -133,7 +140,8 @@ def update_by_key(
             stays, changes = moved.split(old, new)
             refuse_older(table, *stays)
             yield from update_events(table, *stays, tells_old=tells_old)
-            yield from events(changes[0], "D", schema).to_batches()
+            gone = changes[0] if tells_old else changes[0].select(key_and_partition(opened))
+            yield from events(gone, "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 
     compares = compared(read, opened.table.properties)

@@ -18,7 +18,8 @@ from arctic.columns.field_ids import known_field_id
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.edit.sql_rows import mask, mentioned
+from arctic.job.edit.expressions import mentioned
+from arctic.job.edit.sql_rows import mask
 from arctic.job.write.beside.read_rows import ReadRows
 from arctic.mor.filters.evaluate_filter import comparison_type, matching_rows
 from arctic.table.filters.predicate import Predicate, tests_of

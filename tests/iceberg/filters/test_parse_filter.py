@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyiceberg import expressions as ice
+from pyiceberg.expressions import literals
 from pyiceberg.expressions.parser import parse
 
 from arctic.errors import InvalidInputError, UnsupportedError
@@ -40,6 +41,9 @@ SCHEMA = iceberg_schema(
             ("blob", pa.binary()),
             ("address", pa.struct([("city", pa.string())])),
             ("we ird", pa.int32()),
+            ("hour", pa.time64("us")),
+            ("four", pa.binary(4)),
+            ("tag", pa.binary(16)),
         ]
     )
 )
@@ -168,6 +172,94 @@ def test_expressions_and_predicates_are_taken_too() -> None:
 
     assert predicate == And((where(Op.GT, "id", 5), where(Op.NOT_IN, "name", ("a", "b"))))
     assert parsed(predicate) is predicate
+
+
+DAY, NOON = date(2024, 2, 29), datetime(2024, 2, 29, 12)  # noqa: DTZ001 - has no zone
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "literal"),
+    [
+        ("day", DAY, 19782),
+        ("day", datetime(2024, 2, 29), 19782),  # noqa: DTZ001 - has no zone
+        ("local", DAY, 19782 * 86_400_000_000),
+        ("local", NOON, 19782 * 86_400_000_000 + 43_200_000_000),
+        ("at", NOON.replace(tzinfo=UTC), 19782 * 86_400_000_000 + 43_200_000_000),
+        ("local", 5, 5),
+        ("hour", time(1), 3_600_000_000),
+        ("price", Decimal("1.5"), Decimal("1.50")),
+        ("score", 0.5, 0.5),
+        ("ok", True, True),
+        ("blob", b"x", b"x"),
+        ("tag", UUID(int=5), UUID(int=5).bytes),
+        ("four", b"abcd", b"abcd"),
+    ],
+)
+def test_literals_of_pyiceberg_are_what_they_were_made_of(
+    column: str, value: Any, literal: Any
+) -> None:
+    """PyIceberg keeps a date as days and a timestamp as microseconds: a number alone is neither."""
+    equal, among, at_least = cast(tuple[Any, ...], (ice.EqualTo, ice.In, ice.GreaterThanOrEqual))
+
+    assert parsed(equal(column, value)) == where(Op.EQ, column, literal)
+    assert parsed(among(column, {value})) == where(Op.EQ, column, literal)
+    assert parsed(~among(column, {value})) == where(Op.NE, column, literal)
+    assert parsed(at_least(column, value)) == where(Op.GE, column, literal)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("id", DAY, "a date cannot be compared with a long"),
+        ("id", NOON, "a timestamp cannot be compared with a long"),
+        ("id", time(1), "a time cannot be compared with a long"),
+        ("n", DAY, "a date cannot be compared with a int"),
+        ("score", DAY, "a date cannot be compared with a double"),
+        ("price", time(1), "a time cannot be compared with a decimal"),
+        ("day", NOON, "a date without a time"),
+        ("day", time(1), "a time cannot be compared with a date"),
+        ("hour", DAY, "a date cannot be compared with a time"),
+        ("hour", NOON, "a timestamp cannot be compared with a time"),
+        ("local", time(1), "a time cannot be compared with a timestamp"),
+        ("at", DAY, "expected a zone"),
+        ("at", time(1), "a time cannot be compared with a timestamptz"),
+        ("name", DAY, "a date cannot be compared with a string"),
+        ("ok", 1, "expected true or false"),
+        ("n", True, "expected a whole number"),
+        ("four", b"abc", "expected 4 bytes"),
+    ],
+)
+def test_literals_of_pyiceberg_that_a_column_cannot_have_are_refused(
+    column: str, value: Any, message: str
+) -> None:
+    """Days of a date are no microseconds, and no number of a column of numbers."""
+    equal, among = cast(tuple[Any, ...], (ice.EqualTo, ice.NotIn))
+
+    for expression in (equal(column, value), among(column, {value})):
+        with pytest.raises(InvalidInputError, match=message):
+            parsed(expression)
+
+
+def test_sets_of_pyiceberg_are_sets_of_what_they_were_made_of() -> None:
+    """Each member is as if it were compared alone."""
+    among, not_among = cast(tuple[Any, ...], (ice.In, ice.NotIn))
+    micros = 19782 * 86_400_000_000
+
+    ends = (micros, micros + 43_200_000_000)
+    assert parsed(among("local", {DAY, NOON})) == where(Op.IN, "local", ends)
+    assert parsed(not_among("day", {DAY, date(2024, 3, 1)})) == where(
+        Op.NOT_IN, "day", (19782, 19783)
+    )
+    with pytest.raises(InvalidInputError, match="a date cannot be compared with a long"):
+        parsed(not_among("id", {DAY, date(2024, 3, 1)}))
+
+
+def test_literals_that_pyiceberg_makes_of_what_a_type_cannot_hold_are_refused() -> None:
+    """Their value is the greatest of the type, which is below what they stand for."""
+    less = cast(Any, ice.LessThan)
+
+    with pytest.raises(UnsupportedError, match=r"column 'id'.*is not offered"):
+        parsed(less("id", literals.LongAboveMax()))
 
 
 @pytest.mark.parametrize(

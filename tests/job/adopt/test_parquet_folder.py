@@ -126,3 +126,22 @@ def test_files_that_were_written_again_are_read_again(tmp_path: Path) -> None:
             assert values(by_duckdb(lake, f"{name}_fresh")) == values(table.read().read_all())
         arctic.unpublish(name, warehouse=lake)
         arctic.drop_table(name, warehouse=lake)
+
+
+@pytest.mark.parametrize(
+    "texts", [["b", "z" * 5000, "c"], ["x" * 15 + "\ud7ff" + "more"]], ids=["long", "cut"]
+)
+def test_bounds_of_its_texts_hide_no_row(tmp_path: Path, texts: list[str]) -> None:
+    """Of one that is too long for Parquet's own, and one that is cut before half of a character."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    rows = pa.table({"id": range(len(texts)), "s": texts})
+    pq.write_table(rows, folder / "a.parquet", row_group_size=1)
+
+    table = arctic.adopt(
+        "db.t", primary_key="id", files=str(folder), warehouse=str(tmp_path / "lake")
+    )
+
+    for number, text in enumerate(texts):
+        found = table.read(filter=f"s = '{text}'").read_all()
+        assert found.to_pylist() == [{"id": number, "s": text}]

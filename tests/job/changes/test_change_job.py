@@ -263,6 +263,42 @@ def test_a_rolled_back_change_store_is_refused(table: Table) -> None:
         table.changes().advance(position, limit=ALL)
 
 
+@pytest.mark.parametrize("merges", [False, True])
+def test_a_commit_that_expired_is_known_by_its_files(tmp_path: Path, merges: bool) -> None:
+    """A stream of a table without a key goes on after it, also where manifests were merged."""
+    table = Table(tmp_path, key=())
+    table.put(1)
+    second = table.put(2)
+    position = table.changes(stream_from="latest").beginning()
+    base = table.opened().base
+    if merges:
+        merge = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+        with base.transaction() as change:
+            change.set_properties(merge)
+        base.append(pa.table({"id": [3], "v": ["x"]}, schema=SCHEMA))
+    else:
+        table.put(3)
+    base.refresh().maintenance.expire_snapshots().by_id(second).commit()
+
+    changes = table.changes()
+    end = changes.advance(position, limit=ALL)
+    assert changes.plan(position, end, columns=None).table()["id"].to_pylist() == [3]
+
+
+def test_a_commit_that_was_rolled_back_is_refused_though_it_expired(tmp_path: Path) -> None:
+    """The later ones are whole, but who reads on would keep its rows."""
+    table = Table(tmp_path, key=())
+    first, *others = [table.put(number) for number in (1, 2, 3)]
+    position = table.changes(stream_from="latest").beginning()
+    base = table.opened().base
+    base.manage_snapshots().rollback_to_snapshot(first).commit()
+    table.put(4)
+    base.refresh().maintenance.expire_snapshots().by_ids(others).commit()
+
+    with pytest.raises(NotFoundError, match="commit 3 has expired, or was rolled back before"):
+        table.changes().advance(position, limit=ALL)
+
+
 def test_a_table_made_anew_is_another_one(table: Table) -> None:
     """Its commits have the same numbers and other rows."""
     table.put(1)
@@ -303,7 +339,10 @@ def test_columns_added_later_are_null_in_older_changes(table: Table) -> None:
 def test_limits_cut_between_commits(table: Table) -> None:
     """Each micro-batch holds whole commits; together they hold every one."""
     start = table.changes(stream_from="latest").beginning()
-    for number in range(5):
+    for number in range(3):
+        table.put(number)
+    third = table.changes().newest()
+    for number in (3, 4):
         table.put(number)
     changes, at, steps = table.changes(), start, []
     while (end := changes.advance(at, limit=ChangeLimit(max_rows=3))) != at:
@@ -311,7 +350,22 @@ def test_limits_cut_between_commits(table: Table) -> None:
         at = end
 
     assert steps == [1, 2, 3, 4, 5]
-    assert changes.advance(start, limit=ALL, up_to=3).sequence_number == 3
+    assert changes.advance(start, limit=ALL, up_to=third).sequence_number == 3
+
+
+def test_an_end_that_is_set_is_one_of_base_too(table: Table) -> None:
+    """Who takes only what was there when he began is not in the way of an overwrite after that."""
+    start = table.changes(stream_from="latest").beginning()
+    table.put(1)
+    changes = table.changes()
+    up_to = changes.newest()
+    table.put(2, mode="overwrite")
+
+    end = changes.advance(start, limit=ALL, up_to=up_to)
+    assert (end.sequence_number, end.base_sequence_number) == (1, 0)
+    assert changes.advance(end, limit=ALL, up_to=up_to) == end
+    with pytest.raises(UnsupportedError, match="replaced or removed rows"):
+        changes.advance(end, limit=ALL)
 
 
 @pytest.mark.parametrize("limit", [ALL, ChangeLimit(max_files=1)])

@@ -231,6 +231,37 @@ def test_a_stream_goes_on_across_replaced_rows(table: Table) -> None:
         assert copy == {row["id"]: row["v"] for row in rows}
 
 
+def test_a_stream_with_an_end_leaves_rows_that_are_replaced_after_that(table: Table) -> None:
+    """Else it would go on for as long as others overwrite."""
+    stream = table.stream(stream_from="latest")
+    start = stream.beginning()
+    table.put((3, "x"), mode="overwrite")
+    table.put((4, "y"))
+    up_to = stream.newest()
+    end, ends = start, []
+    for text in "abc":
+        table.put((3, text), mode="overwrite")
+        table.put((5, text))
+        end = stream.advance(end, limit=ChangeLimit(), up_to=up_to)
+        ends.append(end)
+
+    assert ends == [ends[0]] * 3
+    assert (end.sequence_number, end.base_sequence_number) == (
+        up_to.sequence_number,
+        up_to.base_sequence_number,
+    )
+    told = stream.plan(start, end, columns=["_change_type", "id", "v"]).table().to_pylist()
+    assert sorted(tuple(row.values()) for row in told) == [
+        ("delete", 1, "a"),
+        ("delete", 2, "c"),
+        ("insert", 3, "x"),
+        ("insert", 4, "y"),
+    ]
+    rest = stream.advance(end, limit=ChangeLimit())
+    told = stream.plan(end, rest, columns=["_change_type", "id", "v"]).table().to_pylist()
+    assert ("insert", 5, "c") in [tuple(row.values()) for row in told]
+
+
 def test_a_stream_goes_on_where_a_column_comes_to_take_null(tmp_path: Path) -> None:
     """It never said that there is none, but in the key."""
     place: dict[str, Any] = {"warehouse": str(tmp_path)}

@@ -104,6 +104,44 @@ def test_deletes_and_inserts_alone(tmp_path: Path) -> None:
     assert ids_of(table) == [2, 3, 5]
 
 
+def test_several_rows_may_delete_one(tmp_path: Path) -> None:
+    """Read or not, the stored row goes once; beside an update it is refused."""
+    for number, condition in enumerate((None, "source.n > 0", "target.n > 0")):
+        table = make(tmp_path / str(number), "keyed")
+        twice = pa.concat_tables([SOURCE, SOURCE.slice(1)])
+
+        report = table.merge(twice, on="id").when_matched_delete(condition=condition).execute()
+
+        assert (report.reads_table, report.rows_written) == (number == 2, 3 if number < 2 else 2)
+        assert ids_of(table) == [2, 3, 5]
+    table = make(tmp_path / "both", "keyed")
+    both = pa.concat_tables(
+        [SOURCE, SOURCE.slice(0, 1).set_column(2, "n", pa.array([11], pa.int32()))]
+    )
+    merge = table.merge(both, on="id").when_matched_delete(condition="source.n = 11")
+    merge = merge.when_matched_update_all().when_not_matched_insert_all(condition="source.n <> 11")
+    with pytest.raises(arctic.InvalidInputError, match="cardinality violation"):
+        merge.execute()
+    assert by_id(table) == expected()
+
+
+def test_two_zeros_are_two_values_and_two_keys(tmp_path: Path) -> None:
+    """Where the one is written for the other a row would be doubled."""
+    schema = pa.schema([pa.field("k", pa.float64(), nullable=False), ("x", pa.float32())])
+    table = arctic.create_table("m.t", schema, primary_key="k", warehouse=str(tmp_path))
+    table.write(pa.table({"k": [0.0], "x": [1.0]}, schema), mode="upsert")
+    source = pa.table({"k": [0.0, 5.0], "x": [2.0, 0.0]}, schema)
+
+    moved = {"k": "-source.k", "x": "source.x"}
+    merge = table.merge(source.slice(0, 1), on="k").when_matched_update(moved)
+    merge.when_not_matched_insert(moved).execute()
+    assert str(table.read().read_all().to_pylist()) == "[{'k': -0.0, 'x': 2.0}]"
+
+    merge = table.merge(source.slice(1), on="k").when_matched_update({"x": "source.x"})
+    merge.when_not_matched_insert({"k": "source.k", "x": "-source.x"}).execute()
+    assert str(table.read(filter="k = 5").read_all().to_pylist()) == "[{'k': 5.0, 'x': -0.0}]"
+
+
 def test_what_would_double_or_choose_rows_is_refused(tmp_path: Path) -> None:
     """Two rows of the source for one stored row, or for one key; nothing is changed."""
     table = make(tmp_path, "keyed")

@@ -70,6 +70,25 @@ def test_an_old_row_is_told_only_where_it_says_where_it_lies(tmp_path: Path, lay
     assert told == (both if layout == "moving" else by_key)
 
 
+def test_a_row_that_gets_another_key_is_told_by_its_old_one(tmp_path: Path) -> None:
+    """Not with some more columns beside it, of which others were not even read."""
+
+    def renumbered(rows: pa.Table, source: pa.Table = small_edit.NO_SOURCE) -> pa.Table:
+        rows = rows.set_column(0, SCHEMA.field("id"), pa.array([9]))
+        return rows.set_column(1, SCHEMA.field("city"), pa.array(["Nome"]))
+
+    table = make(tmp_path, "keyed")
+    start = table.versions()["change_snapshot_id"][-1].as_py()
+    reference = parse_reference({"path": "m.t", "warehouse": str(tmp_path)})
+    where = parse_filter("id = 1", reference.open())
+    small_edit.small_edit(reference, "UPDATE", lambda _: where, renumbered, overwritten={"city"})
+
+    changes = table.read_changes(start=start).read_all().to_pylist()
+    found = [(row["_change_action"], *(row[name] for name in SCHEMA.names)) for row in changes]
+    by_key = [("-D", number, None, None, None) for number in (1, 9)]
+    assert found == [*by_key, ("+I", 9, "Nome", 1, 1.5)]
+
+
 def test_what_is_not_for_this_process_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,9 @@
 """Stored rows that a key tells apart: found by their keys where that is enough, changed by events.
 
+Rules:
+    - Of an old row the change store keeps all columns, or those alone that tell where it is: null
+      in a column that was not read would be taken for what was stored.
+
 Memory: the rows with the keys of a source, or a part of the table; the new rows.
 """
 
@@ -23,6 +27,8 @@ class KeyedRows:
         self._table = table
         self._schema = event_schema(table.opened)
         self._new = NewKeys(table)
+        self._is_whole = False
+        """Whether every column of the stored rows is read."""
 
     def found(self, plan: MergePlan, source: pa.Table) -> Iterator[pa.Table]:
         """Yield the rows with the keys of the source, or all.
@@ -31,13 +37,22 @@ class KeyedRows:
             ConflictError: the state that is merged into has expired.
         """
         opened = self._table.opened
-        names = plan.target_columns(opened.arrow_schema.names, key_and_partition(opened))
+        names = self._columns(plan)
         if plan.key is None or plan.of(When.NOT_MATCHED_BY_SOURCE):
             yield from self._table.parts(names)
             return
         wanted = [opened.arrow_schema.field(name) for name in names]
         locator = locate_rows(opened, wanted=wanted, state=self._table.state)
         yield locator(source_keys(self._table, source, plan.key))
+
+    def _columns(self, plan: MergePlan) -> list[str]:
+        opened = self._table.opened
+        every = opened.arrow_schema.names
+        names = plan.target_columns(every, key_and_partition(opened))
+        if plan.updates and not opened.table.partition_follows_key:
+            names = every  # an old row tells its partition, and is written for that
+        self._is_whole = names == every
+        return names
 
     def named(self, row: pa.Table) -> str:
         """Return the key."""
@@ -47,13 +62,21 @@ class KeyedRows:
     def deleted(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Yield deletes of their keys."""
         self._new.forget(rows)
-        yield from events(rows, "D", self._schema).to_batches()
+        yield from self._gone(rows)
 
     def updated(self, old: pa.Table, new: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Yield both images; where the key changes a delete, and the new row is held."""
+        """Yield the new row, and the old one too where it is whole.
+
+        Where the key changes it is a delete, and the new row is held.
+        """
         stays, changes = self._new.split(old, new)
-        yield from update_events(self._table, *stays, tells_old=True)
-        yield from events(changes[0], "D", self._schema).to_batches()
+        yield from update_events(self._table, *stays, tells_old=self._is_whole)
+        yield from self._gone(changes[0])
+
+    def _gone(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        if not self._is_whole:
+            rows = rows.select(key_and_partition(self._table.opened))
+        yield from events(rows, "D", self._schema).to_batches()
 
     def insert(self, rows: pa.Table) -> None:
         """Hold rows whose keys must be new."""

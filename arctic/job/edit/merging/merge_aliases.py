@@ -11,7 +11,7 @@ from typing import Any
 
 from arctic.cdc.engine import tokens
 from arctic.errors import InvalidInputError
-from arctic.job.edit.sql_rows import SOURCE, TARGET
+from arctic.job.edit.expressions import SOURCE, TARGET
 
 _WORD = re.compile(r"""\A(?:"((?:[^"]|"")+)"|([^\W\d]\w*)(?![\w'&]))""")
 

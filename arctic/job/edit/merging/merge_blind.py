@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.key_codes import factorise
 from arctic.job.edit.commit_edit import EditedTable, event_schema, events
+from arctic.job.edit.expressions import SOURCE
 from arctic.job.edit.key_changes import refuse_twice
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
 from arctic.job.edit.merging.merge_source import source_keys, source_rows
 from arctic.job.edit.sql_rows import (
     ROW,
-    SOURCE,
     clause_case,
     column_of,
     numbered_rows,
@@ -38,7 +39,7 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
         plan: on the key, and no expression reads a row of the table.
 
     Raises:
-        InvalidInputError: two rows of the source that act have one key.
+        InvalidInputError: two rows of the source that act have one key, and not all delete it.
     """
     described, key = table.opened.table, plan.key or {}
     schema = table.opened.arrow_schema
@@ -61,12 +62,13 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
     if ((n >= 0) != ((m >= 0) & ~deletes)).any():
         return None
     keys = source_keys(table, source, key)
+    gone = _once(keys.filter(pa.array(deletes)))
     refuse_twice(
-        keys.filter(pa.array(m >= 0)),
+        pa.concat_tables([gone, keys.filter(pa.array((m >= 0) & ~deletes))]),
         why="cardinality violation: several rows of the source have it",
         name=described.name,
     )
-    parts = [events(keys.filter(pa.array(deletes)), "D", event_schema(table.opened))]
+    parts = [events(gone, "D", event_schema(table.opened))]
     for pair in sorted({(int(a), int(b)) for a, b in zip(m, n, strict=True) if b >= 0}):
         updates, inserts = matched[pair[0]].values or {}, other[pair[1]].values or {}
         whole = {**{ours: column_of(SOURCE, theirs) for ours, theirs in key.items()}, **updates}
@@ -74,8 +76,11 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
             return None  # the others keep what is stored
         places = np.flatnonzero((m == pair[0]) & (n == pair[1]))
         rows = source_rows(table, source, places, whole)
-        if whole != inserts and not _same(rows, source_rows(table, source, places, inserts)):
-            return None
+        differ = [name for name in schema.names if whole[name] != inserts[name]]
+        if differ:
+            new = source_rows(table, source, places, inserts)
+            if not _same(rows.select(differ), new.select(differ)):
+                return None
         is_own = all(whole[ours] == column_of(SOURCE, theirs) for ours, theirs in key.items())
         if not is_own and not _same(rows.select(list(key)), keys.take(pa.array(places))):
             return None
@@ -83,13 +88,23 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
     return pa.concat_tables(parts)
 
 
+def _once(keys: pa.Table) -> pa.Table:
+    """Return keys of which several rows may be deletes, each once."""
+    codes, _ = factorise(keys)
+    _, first = np.unique(codes, return_index=True)
+    return keys.take(pa.array(np.sort(first)))
+
+
 def _same(left: pa.Table, right: pa.Table) -> bool:
+    """Say whether values are the same; False where they are nested, which says nothing."""
     for name in left.column_names:
-        before, after = left.column(name), right.column(name)
+        before, after = (rows.column(name).combine_chunks() for rows in (left, right))
         if pa.types.is_nested(before.type):
-            if not before.equals(after):
-                return False
-            continue
+            return False
+        if pa.types.is_floating(before.type):
+            # Two zeros are equal, and two values.
+            bits = pa.int64() if before.type == pa.float64() else pa.int32()
+            before, after = before.view(bits), after.view(bits)
         equal = pc.fill_null(pc.equal(before, after), False)
         both = pc.and_(pc.is_null(before), pc.is_null(after))
         if not pc.all(pc.or_(equal, both), min_count=0).as_py():

@@ -16,9 +16,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.cdc.engine import check_expression
 from arctic.errors import InvalidInputError
-from arctic.job.edit.sql_rows import SOURCE, TARGET, column_of, mentioned, reads_target
+from arctic.job.edit.expressions import (
+    SOURCE,
+    TARGET,
+    check_expressions,
+    mentioned,
+    reads_target,
+)
+from arctic.job.edit.sql_rows import column_of
 from arctic.job.edit.update_job import checked_assignments
 
 _NAME = r'(?:"((?:[^"]|"")+)"|([^\W\d]\w*))'
@@ -47,6 +53,11 @@ class Clause:
     """Column -> expression: what an update sets, or an insert inserts. None: a delete."""
 
     @property
+    def sets(self) -> bool:
+        """Whether it changes stored rows."""
+        return self.when is not When.NOT_MATCHED and self.values is not None
+
+    @property
     def texts(self) -> list[str]:
         """Every expression in it."""
         own = [] if self.condition is None else [self.condition]
@@ -69,6 +80,11 @@ class MergePlan:
         """Whether some clause deletes rows."""
         return any(clause.values is None for clause in self.clauses)
 
+    @property
+    def updates(self) -> bool:
+        """Whether some clause changes stored rows."""
+        return any(clause.sets for clause in self.clauses)
+
     def of(self, when: When) -> list[Clause]:
         """Return the clauses for some rows, in their order."""
         return [clause for clause in self.clauses if clause.when is when]
@@ -84,8 +100,8 @@ class MergePlan:
         wanted = {*needed, *mentioned([self.on], names)}
         for clause in self.clauses:
             wanted |= mentioned(clause.texts, names)
-            if clause.when is not When.NOT_MATCHED and clause.values is not None:
-                wanted |= set(names) - set(clause.values)
+            if clause.sets:
+                wanted |= set(names) - set(clause.values or ())
         return [name for name in names if name in wanted]
 
 
@@ -134,8 +150,10 @@ def merge_plan(
             for ours, theirs in equal.items()
         )
         if equal
-        else check_expression(str(on))
+        else str(on)
     )
+    texts = [text, *(each for clause in clauses for each in clause.texts)]
+    check_expressions(texts, [*schema.names, *source.names])
     is_key = equal is not None and set(equal) == set(key)
     return MergePlan(
         on=text,

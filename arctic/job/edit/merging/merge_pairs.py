@@ -14,12 +14,11 @@ import pyarrow as pa
 from arctic.columns.integers.distinct import are_among
 from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable
+from arctic.job.edit.expressions import SOURCE, TARGET
 from arctic.job.edit.merging.merge_clauses import Clause, MergePlan, When
 from arctic.job.edit.merging.merge_source import source_rows
 from arctic.job.edit.sql_rows import (
     ROW,
-    SOURCE,
-    TARGET,
     clause_case,
     fitted,
     numbered_rows,

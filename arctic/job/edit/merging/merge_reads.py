@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from arctic.job.edit.commit_edit import EditedTable
+from arctic.job.edit.expressions import SOURCE, TARGET, mentioned
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
 from arctic.job.edit.merging.merge_source import source_keys
-from arctic.job.edit.sql_rows import ROW, SOURCE, TARGET, mentioned, numbered_rows, own, query
+from arctic.job.edit.sql_rows import ROW, numbered_rows, own, query
 from arctic.job.write.beside.read_rows import ReadRows, compared
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.job.edit.commit_edit import EditedTable
-from arctic.job.edit.sql_rows import SOURCE, fitted, paired_values
+from arctic.job.edit.expressions import SOURCE
+from arctic.job.edit.sql_rows import fitted, paired_values
 
 
 def source_rows(
