@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 
 import arctic
 from arctic.spark.jvm.table_v2 import SPARK_READS_CONF
-from tests.spark.lake import NAME, Lake, shown_plan
+from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 
 pytestmark = pytest.mark.spark
 
@@ -198,6 +198,22 @@ def test_small_tables_are_broadcast(lake: Lake) -> None:
     plan = shown_plan(large.join(lake.load().select("id"), "id"))
 
     assert "BroadcastHashJoin" in plan
+
+
+def test_rows_that_are_packed_well_are_not_taken_for_few(lake: Lake) -> None:
+    """Some hundred kilobytes of them lie in a file of a tenth of that."""
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("n", pa.int64())])
+    lake.create(schema=schema, partition_by=())
+    lake.save(lake.spark.range(20_000).selectExpr("id", "id div 10000 n"), "overwrite")
+    frame = lake.load()
+    files = sum(lake.table().inspect("files").column("size_bytes").to_pylist())
+    others = lake.spark.range(1_000_000)
+    assert files < 200_000
+
+    with with_settings(lake.spark, {"spark.sql.autoBroadcastJoinThreshold": "200000"}):
+        assert "BroadcastHashJoin" not in shown_plan(others.join(frame.select("id"), "id"))
+        few = shown_plan(others.join(frame.select("id").limit(100), "id"))
+        assert "BroadcastHashJoin" in few
 
 
 def test_spark_s_own_scan_compares_pages_with_their_checksums_if_told(lake: Lake) -> None:

@@ -81,6 +81,25 @@ def test_a_filter_has_places_read(many: Lake) -> None:
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        "amount > 1e3 and not isnan(amount)",
+        "amount = 0 or id < 9",
+        "id >= amount",
+        "amount >= (select max(amount) - 100 from {0})",
+    ],
+)
+def test_a_filter_that_no_reader_is_given_has_none(many: Lake, condition: str) -> None:
+    """All rows are read whatever it says: of floating columns, whose bounds say nothing of NaN."""
+    many.load(**MERGE).createOrReplaceTempView("merged")
+    frame = many.load(**VECTORS).select("id", "price").where(condition.format("merged"))
+
+    assert counts(frame)
+    by_merge = many.load(**MERGE).select("id", "price").where(condition.format("merged"))
+    assert result(frame) == result(by_merge) != []
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"spark.sql.codegen.wholeStage": "false"},

@@ -79,6 +79,8 @@ class RowsAnswer:
     """As Spark writes a ``StructType``."""
     rows: Sequence[Sequence[Any]]
     """Values in its order; a time is its microseconds."""
+    changed: Sequence[str]
+    """Names of tables that have other rows after the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

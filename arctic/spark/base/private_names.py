@@ -59,6 +59,11 @@ def parsed_name(session: SparkSession, name: str) -> list[str]:
     return [parsed.apply(place) for place in range(parsed.length())]
 
 
+def has_cached(session: SparkSession) -> bool:
+    """Say whether the driver of a classic session has cached the rows of anything."""
+    return not getattr(session, _SESSION).sharedState().cacheManager().isEmpty()
+
+
 def hadoop_settings(session: SparkSession) -> Any:
     """Return what opens files in the JVM of a classic session."""
     return _state(session).newHadoopConf()

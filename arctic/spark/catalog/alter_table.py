@@ -30,7 +30,7 @@ from arctic.options.sort_terms import clustered
 from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
 from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
-from arctic.spark.catalog.described import COMMENT, config_of, described
+from arctic.spark.catalog.described import COMMENT, config_of, described, dotted
 from arctic.spark.catalog.failures import failures_of
 from arctic.spark.catalog.new_definition import REFUSED
 
@@ -59,7 +59,7 @@ class _Wanted:
 
 def altered(asked: AlterTableQuestion) -> TableAnswer:
     """Change a table."""
-    config, name = config_of(asked.catalog), ".".join(asked.name)
+    config, name = config_of(asked.catalog), dotted(asked.name)
     wanted = _Wanted()
     for change in asked.changes:
         gather = _KINDS.get(change["kind"])

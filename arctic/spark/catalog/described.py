@@ -56,13 +56,37 @@ def table_options(catalog: Mapping[str, str], name: Sequence[str]) -> dict[str, 
         NotFoundError: a name that no table can have.
     """
     check_known(catalog, Scope.CATALOG)
+    return sealed(placed({**catalog, "path": dotted(name)}))
+
+
+def dotted(name: Sequence[str]) -> str:
+    """Return the name of a table as one text.
+
+    >>> dotted(["shop", "orders"])
+    'shop.orders'
+
+    Raises:
+        InvalidInputError: a name without a namespace.
+        NotFoundError: a name that no table can have: joined, it would be that of another one.
+    """
     if len(name) < 2:
         raise InvalidInputError(
             f"table {'.'.join(name)!r} is in no namespace; write catalog.namespace.table"
         )
     if any("." in part for part in name):
         raise NotFoundError(f"table {name[-1]!r} of {list(name[:-1])!r}: a name has no dot")
-    return sealed(placed({**catalog, "path": ".".join(name)}))
+    return ".".join(name)
+
+
+def sought_namespace(name: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of a namespace that may be there.
+
+    Raises:
+        NotFoundError: none can have this name: joined, it would be that of another one.
+    """
+    if any("." in part for part in name):
+        raise NotFoundError(f"namespace {tuple(name)!r}: a name has no dot")
+    return tuple(name)
 
 
 def config_of(catalog: Mapping[str, str]) -> CatalogConfig:

@@ -34,7 +34,7 @@ from arctic.spark.base.namespace_questions import (
     NamespaceQuestion,
     NamespacesQuestion,
 )
-from arctic.spark.catalog.described import config_of
+from arctic.spark.catalog.described import config_of, sought_namespace
 from arctic.spark.catalog.failures import CatalogFailureError, failures_of
 
 
@@ -42,7 +42,7 @@ def namespaces(asked: NamespacesQuestion) -> NamesAnswer:
     """List the namespaces right inside one."""
     config = config_of(asked.catalog)
     try:
-        return NamesAnswer(names=child_namespaces(config, tuple(asked.name)))
+        return NamesAnswer(names=child_namespaces(config, sought_namespace(asked.name)))
     except NotFoundError as error:
         if asked.name:
             raise CatalogFailureError(error.message, FailureKind.NO_SUCH_NAMESPACE) from error
@@ -55,7 +55,8 @@ def namespace(asked: NamespaceQuestion) -> PropertiesAnswer:
     if not asked.name:
         return PropertiesAnswer(properties={})
     with failures_of(missing=FailureKind.NO_SUCH_NAMESPACE):
-        return PropertiesAnswer(properties=namespace_properties(config, tuple(asked.name)))
+        found = namespace_properties(config, sought_namespace(asked.name))
+        return PropertiesAnswer(properties=found)
 
 
 def new_namespace(asked: CreateNamespaceQuestion) -> DoneAnswer:

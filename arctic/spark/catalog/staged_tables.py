@@ -23,7 +23,7 @@ from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write.replace_table import FoundTable, find_replaced, replace_table, staged_name
 from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind, TableAnswer
 from arctic.spark.base.catalog_questions import CreateTableQuestion, SettleQuestion
-from arctic.spark.catalog.described import config_of, described
+from arctic.spark.catalog.described import config_of, described, dotted
 from arctic.spark.catalog.failures import failures_of
 from arctic.spark.catalog.new_definition import new_definition
 
@@ -47,8 +47,8 @@ class _Staged:
 
 def new_table(asked: CreateTableQuestion) -> TableAnswer:
     """Make a table, to be settled if rows follow."""
+    config, name = config_of(asked.catalog), dotted(asked.name)
     wanted = new_definition(asked)
-    config, name = config_of(asked.catalog), ".".join(asked.name)
     found = None
     replaces = name if asked.stage in ("replace", "create_or_replace") else None
     if asked.stage == "replace":

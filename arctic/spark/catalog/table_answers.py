@@ -32,7 +32,7 @@ from arctic.spark.base.catalog_questions import (
     TableQuestion,
     TablesQuestion,
 )
-from arctic.spark.catalog.described import config_of, described
+from arctic.spark.catalog.described import config_of, described, dotted, sought_namespace
 from arctic.spark.catalog.failures import CatalogFailureError, failures_of
 from arctic.table.files import FileKind
 
@@ -43,7 +43,7 @@ def tables(asked: TablesQuestion) -> NamesAnswer:
     if not asked.name:
         return NamesAnswer(names=())
     with failures_of(missing=FailureKind.NO_SUCH_NAMESPACE):
-        found = list_tables(config, ".".join(asked.name))
+        found = list_tables(config, ".".join(sought_namespace(asked.name)))
     return NamesAnswer(names=[name.split(".") for name in found if not is_aside(name)])
 
 
@@ -85,7 +85,7 @@ def partitions(asked: PartitionsQuestion) -> RowsAnswer:
             opened.partitioner.values(each) for each in sorted(found, key=opened.partitioner.path)
         ]
     schema = StructType([StructField(name, StringType()) for name in names])
-    return RowsAnswer(schema=schema.jsonValue(), rows=rows)
+    return RowsAnswer(schema=schema.jsonValue(), rows=rows, changed=())
 
 
 def _has_returned(asked: TableQuestion) -> bool:
@@ -117,14 +117,16 @@ def dropped(asked: DropTableQuestion) -> DoneAnswer:
     Raises:
         InvalidInputError: a branch, of which Spark knows as of a table.
     """
-    config, name = config_of(asked.catalog), ".".join(asked.name)
-    try:
-        drop_named(config, name, purge=asked.purge)
-    except NotFoundError:
-        with suppress(NotFoundError):
+    config = config_of(asked.catalog)
+    with suppress(NotFoundError):
+        name = dotted(asked.name)
+        try:
+            drop_named(config, name, purge=asked.purge)
+        except NotFoundError:
             open_table(config, name, suggests=False)
-        return DoneAnswer(found=False)
-    return DoneAnswer(found=True)
+            raise
+        return DoneAnswer(found=True)
+    return DoneAnswer(found=False)
 
 
 def renamed(asked: RenameTableQuestion) -> DoneAnswer:
@@ -134,5 +136,5 @@ def renamed(asked: RenameTableQuestion) -> DoneAnswer:
         raise InvalidInputError(f"table {new_name[-1]!r}: a name has no dot")
     config = config_of(asked.catalog)
     with failures_of(missing=FailureKind.NO_SUCH_TABLE, exists=FailureKind.TABLE_EXISTS):
-        rename_named(config, ".".join(asked.name), ".".join(new_name))
+        rename_named(config, dotted(asked.name), ".".join(new_name))
     return DoneAnswer(found=True)

@@ -37,7 +37,8 @@ def options_of_name(session: SparkSession, name: str) -> dict[str, str] | None:
     if session.conf.get(f"{_SETTING}{catalog}", None) != CATALOG_CLASS:
         return None
     if len(parts) == 1 and catalog == session.catalog.currentCatalog():
-        parts = [*session.catalog.currentDatabase().split("."), *parts]
+        current = session.catalog.currentDatabase()  # quoted where SQL would have it so
+        parts = [*(parsed_name(session, current) if current else ()), *parts]
     prefix = f"{_SETTING}{catalog}."
     settings = session.conf.getAll
     return table_options(

@@ -7,6 +7,7 @@ Rules:
     - ``saveAsTable`` of a table of our catalog is Spark's own, by which it has no key, unless a key
       or a mode of ours is said, or overwrite: then rows are replaced, not the table; or columns
       are merged into one that is there, which Spark would refuse.
+    - What Spark has cached of a table is made anew after ``saveAsTable``, as after Spark's own.
     - Option ``optimize`` is carried out here, after the write, because only here is a session.
     - What reaches the source another way (SQL, ``insertInto``) works without, in the mode that
       the relation's options say, or else the table. ``mode("append")`` is only told to be one here:
@@ -42,7 +43,7 @@ from arctic.options import (
     check_known,
 )
 from arctic.spark.base.error_surface import named_errors
-from arctic.spark.base.private_names import frame_of, is_classic
+from arctic.spark.base.private_names import frame_of, has_cached, is_classic
 from arctic.spark.base.recorded_calls import (
     Asked,
     Call,
@@ -152,7 +153,10 @@ def _save_as_table(
     elif chosen == "append" and key:
         chosen = "upsert"  # as INSERT INTO does
     path = place.pop("path")
-    return _save(call, path, FORMAT, chosen, partitionBy, **{**options, **place})
+    _save(call, path, FORMAT, chosen, partitionBy, **{**options, **place})
+    if has_cached(frame.sparkSession):
+        frame.sparkSession.catalog.refreshTable(name)
+    return None
 
 
 def _save(

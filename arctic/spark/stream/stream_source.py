@@ -34,6 +34,7 @@ from arctic.errors import (
 )
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
+from arctic.job.changes.change_range import ChangePlace
 from arctic.job.changes.change_scan import begin_changes
 from arctic.job.changes.consumer_job import ConsumerJob
 from arctic.job.read.read_columns import check_types
@@ -66,8 +67,8 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The last offset that was given out or taken in."""
         self._is_planned = False
         """Whether a batch was planned, so that no later one is the first."""
-        self._up_to: int | None = None
-        """The last commit of a query that ends with what is there now."""
+        self._up_to: ChangePlace | None = None
+        """Where a query ends that ends with what is there now."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave behind what executors need not know."""

@@ -51,6 +51,49 @@ def test_a_table_is_replaced_when_the_other_is_whole(sql: Sql) -> None:
     assert arctic.list_tables("shop") == ["shop.new", "shop.t"]
 
 
+DOTTED = [
+    "SELECT * FROM arctic.shop.`x.y`",
+    "CREATE TABLE arctic.shop.`x.z` (id BIGINT)",
+    "CREATE TABLE arctic.shop.`x.z` AS SELECT 9L AS id",
+    "CREATE OR REPLACE TABLE arctic.shop.`x.y` AS SELECT 99L AS id",
+    "CREATE OR REPLACE TABLE arctic.shop.`x.y` (id BIGINT)",
+    "REPLACE TABLE arctic.shop.`x.y` AS SELECT 99L AS id",
+    "CREATE TABLE arctic.`shop.x`.z (id BIGINT)",
+    "CREATE TABLE arctic.shop.`x.z` LIKE arctic.shop.x.y",
+    "ALTER TABLE arctic.shop.`x.y` ADD COLUMN n INT",
+    "ALTER TABLE arctic.shop.`x.y` RENAME TO arctic.shop.w",
+    "ALTER TABLE arctic.shop.x.y RENAME TO arctic.shop.`x.w`",
+    "INSERT INTO arctic.shop.`x.y` VALUES (3)",
+    "DELETE FROM arctic.shop.`x.y`",
+    "TRUNCATE TABLE arctic.shop.`x.y`",
+    "DROP TABLE arctic.shop.`x.y`",
+    "SHOW TABLES IN arctic.`shop.x`",
+    "DESCRIBE NAMESPACE arctic.`shop.x`",
+    "USE arctic.`shop.x`",
+    "DROP NAMESPACE arctic.`shop.x` CASCADE",
+    "CREATE NAMESPACE arctic.`shop.q`",
+    "CREATE TABLE arctic.t (id BIGINT)",
+]
+
+
+def test_a_name_with_a_dot_is_that_of_nothing(sql: Sql) -> None:
+    """Nor of the table of another namespace that would be written so."""
+    sql(
+        "CREATE TABLE arctic.shop.x.y (id BIGINT)",
+        "INSERT INTO arctic.shop.x.y VALUES (1), (2)",
+    )
+    try:
+        for statement in DOTTED:
+            assert sql.refused(statement)
+    finally:
+        sql("USE spark_catalog.default")  # a USE that fails has set the catalog
+    sql("DROP TABLE IF EXISTS arctic.shop.`x.y`")
+
+    assert arctic.list_tables() == ["shop.x.y"]
+    assert sql.rows("shop.x.y") == [(1,), (2,)]
+    assert sql("SHOW NAMESPACES IN arctic.shop") == [("shop.x",)]
+
+
 def test_columns_are_added_renamed_retyped_moved_and_dropped(sql: Sql) -> None:
     """Of a table with rows, which stay; what would lose or empty values is refused."""
     sql(

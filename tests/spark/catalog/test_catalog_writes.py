@@ -225,6 +225,26 @@ def test_save_as_table_makes_and_fills_tables_in_every_mode(sql: Sql) -> None:
         first.write.format("arctic").saveAsTable("t2")
 
 
+@pytest.mark.parametrize("namespace", ["my-shop", "ünï", "select", "2024", "a.`b-c`"])
+def test_a_name_alone_is_in_the_current_namespace(sql: Sql, namespace: str) -> None:
+    """Whatever Spark has to quote of it."""
+    quoted = ".".join(f"`{part.strip('`')}`" for part in namespace.split("."))
+    plain = namespace.replace("`", "")
+    sql(
+        f"CREATE TABLE arctic.{quoted}.t (id BIGINT, region STRING, PRIMARY KEY (id))",
+        f"USE arctic.{quoted}",
+    )
+    try:
+        _frame(sql, (1, "eu")).write.mode("upsert").saveAsTable("t")
+        assert sql.rows(f"{plain}.t") == [(1, "eu")]
+        assert "_change_action" in sql.spark.readStream.table("t").columns
+        sql("USE spark_catalog.default", "USE arctic")
+        with pytest.raises(InvalidInputError, match="table 't' is in no namespace"):
+            _frame(sql, (1, "us")).write.mode("upsert").saveAsTable("t")
+    finally:
+        sql("USE spark_catalog.default")
+
+
 def test_streams_read_and_write_tables_by_their_names(sql: Sql, tmp_path: Path) -> None:
     """A stream has the columns that say what each row does, whatever table() has in a batch."""
     sql(

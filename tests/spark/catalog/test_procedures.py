@@ -96,6 +96,9 @@ def test_states_are_named_and_brought_back(orders: Sql) -> None:
     assert orders("CALL arctic.system.versions('shop.orders')")[0][6] == ["first"]
     cloned = orders("CALL arctic.system.clone('shop.orders', 'shop.copy', version => 'first')")
     assert cloned == [("shop.orders", "shop.copy", None, versions[0][5])]
+    again = orders("CALL arctic.system.clone('arctic.shop.orders', 'arctic.shop.copy2')")
+    assert again[0][:2] == ("shop.orders", "shop.copy2")
+    assert arctic.list_tables() == ["shop.copy", "shop.copy2", "shop.orders"]
     assert orders.rows("shop.copy") == [(1, "Rome"), (2, "Oslo")]
     orders("CALL arctic.system.restore('shop.orders', 'first')")
     assert orders.rows("shop.orders") == [(1, "Rome"), (2, "Oslo")]
@@ -138,6 +141,10 @@ def test_a_table_is_shared_with_other_engines(orders: Sql) -> None:
     assert shown[5] > 0
     assert "published" in orders.refused("CALL arctic.system.release('shop.orders')")
     assert orders("CALL arctic.system.unpublish('shop.orders')") == [("shop.orders_fresh",)]
+    shown = orders("CALL arctic.system.publish('shop.orders', 'arctic.shop.seen', 'clean')")[0]
+    assert shown[:2] == ("shop.orders", "shop.seen")
+    ended = "CALL arctic.system.unpublish('shop.orders', 'arctic.shop.seen')"
+    assert orders(ended) == [("shop.seen",)]
 
     assert "not merged" in orders.refused("CALL arctic.system.release('shop.orders')")
     orders("CALL arctic.system.optimize('shop.orders', 'full')")

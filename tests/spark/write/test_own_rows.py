@@ -73,6 +73,68 @@ def test_statements_never_take_cached_rows_of_their_own_table(sql: Sql, key: str
         sql(f"UNCACHE TABLE {T}")
 
 
+def test_what_is_cached_is_made_anew_after_each_change(sql: Sql) -> None:
+    """By a save under the table's name, and by a procedure; also what was made of the table."""
+    own = sql.spark
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, n BIGINT, PRIMARY KEY (id))",
+        f"INSERT INTO {T} VALUES (1, 1)",
+        f"INSERT INTO {T} VALUES (2, 2)",
+        f"CACHE TABLE {T}",
+        f"CACHE TABLE twice AS SELECT id, 2 * n AS n FROM {T}",
+    )
+
+    def seen() -> list[tuple[int, int]]:
+        rows = sorted(sql(f"SELECT id, n FROM {T}"))
+        assert sorted(sql("SELECT * FROM twice")) == [(key, 2 * n) for key, n in rows]
+        return rows
+
+    rows = own.createDataFrame([(1, 10)], "id long, n long")
+    try:
+        assert seen() == [(1, 1), (2, 2)]
+        rows.write.mode("upsert").saveAsTable(T)
+        assert seen() == [(1, 10), (2, 2)]
+        rows.select("id").write.mode("delete").saveAsTable(T)
+        assert seen() == [(2, 2)]
+        rows.write.mode("overwrite").saveAsTable(T)
+        assert seen() == [(1, 10)]
+        sql("CALL arctic.system.restore('shop.t', version => '2')")
+        assert seen() == [(1, 1), (2, 2)]
+        sql(f"CALL arctic.system.rollback_to_timestamp('{T}', TIMESTAMP'{_first()}')")
+        assert seen() == [(1, 1)]
+    finally:
+        sql(f"UNCACHE TABLE IF EXISTS {T}", "UNCACHE TABLE IF EXISTS twice", "DROP VIEW twice")
+
+
+def _first() -> str:
+    """Return when the first commit was made."""
+    at = arctic.open_table("shop.t").versions()["committed_at"][0].as_py()
+    return f"{at:%Y-%m-%d %H:%M:%S.%f}Z"
+
+
+def test_a_refreshed_view_is_made_anew_too(sql: Sql) -> None:
+    """Whose rows are in a table of its own; and what is cached hinders no other call."""
+    view = "arctic.shop.view"
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, n BIGINT, PRIMARY KEY (id))",
+        f"INSERT INTO {T} VALUES (1, 1)",
+        "CALL arctic.system.materialize('shop.view', 'SELECT id, n FROM shop.t')",
+        f"CACHE TABLE {view}",
+        f"CACHE TABLE {T}",
+        f"INSERT INTO {T} VALUES (2, 2)",
+    )
+    try:
+        assert sql(f"SELECT count(*) FROM {view}") == [(1,)]
+        sql("CALL arctic.system.refresh('shop.view')")
+        assert sql(f"SELECT count(*) FROM {view}") == [(2,)]
+        sql("CALL arctic.system.publish('shop.t')", "CALL arctic.system.unpublish('shop.t')")
+        for change in ("drop => array('n')", "add => map('n', 'bigint')"):
+            sql(f"CALL arctic.system.evolve_schema('shop.t', {change})")
+        assert sorted(sql(f"SELECT * FROM {T}")) == [(1, None), (2, None)]
+    finally:
+        sql(f"UNCACHE TABLE IF EXISTS {view}", f"UNCACHE TABLE IF EXISTS {T}")
+
+
 def test_cached_frames_are_made_again_or_refused(sql: Sql) -> None:
     """Whatever names the table; the rows of others stay as they are cached."""
     _begin(sql, ", PRIMARY KEY (id)")

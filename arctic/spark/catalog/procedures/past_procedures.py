@@ -165,6 +165,7 @@ def _going_back(
             ]
         ),
         run=run,
+        changes=TABLE.name,
     )
 
 
@@ -179,6 +180,7 @@ _EVOLVE = Procedure(
     ),
     columns=pa.schema([("column", pa.string()), ("type", pa.string()), ("nullable", pa.bool_())]),
     run=_evolve_schema,
+    changes=TABLE.name,
 )
 PAST_PROCEDURES: Mapping[str, Procedure] = {
     "versions": Procedure(
@@ -235,12 +237,19 @@ PAST_PROCEDURES: Mapping[str, Procedure] = {
             ]
         ),
         run=_fast_forward,
+        changes=TABLE.name,
     ),
     "clone": Procedure(
         doc="Makes a table that begins with the rows of another one, by reference to its files.",
         parameters=(
             TABLE,
-            Parameter(name="target", kind=TEXT, doc="namespace.table, a new one", default=None),
+            Parameter(
+                name="target",
+                kind=TEXT,
+                doc="namespace.table, a new one",
+                default=None,
+                names_table=True,
+            ),
             *_STATE_OF_NEW,
         ),
         columns=pa.schema([("table", pa.string()), ("target", pa.string()), *_STATE]),

@@ -33,9 +33,11 @@ class Parameter:
     doc: str
     default: str | None = NULL
     """As SQL; None: it must be given. Only where it is NULL the argument may be null."""
+    names_table: bool = False
+    """Whether it is the name of a table of the catalog, before which that may be said too."""
 
 
-TABLE = Parameter(name="table", kind=TEXT, doc="namespace.table", default=None)
+TABLE = Parameter(name="table", kind=TEXT, doc="namespace.table", default=None, names_table=True)
 OPTIONS = Parameter(name="options", kind=PAIRS, doc="options by name, as map('name', 'value')")
 
 
@@ -74,3 +76,6 @@ class Procedure:
     columns: pa.Schema
     """Of the rows that it returns."""
     run: Callable[[Call], pa.Table | Iterable[Mapping[str, Any]]]
+    changes: str | None = None
+    """The column, or else the parameter, that names a table which has other rows afterwards; None:
+    none has."""

@@ -101,13 +101,26 @@ def called(asked: CallQuestion, runner: TaskRunner) -> RowsAnswer:
                 f"procedure {name}: argument {each.name} is null; expected {each.doc}"
             )
     check_known(asked.catalog, Scope.CATALOG)
-    table = _without_catalog(asked.arguments[TABLE.name], asked.catalog_name)
-    call = Call(
-        options=placed({**asked.catalog, "path": table}), arguments=asked.arguments, runner=runner
-    )
-    made = found.run(call)
+    arguments = dict(asked.arguments)
+    for each in found.parameters:
+        if each.names_table and arguments[each.name] is not None:
+            arguments[each.name] = _without_catalog(arguments[each.name], asked.catalog_name)
+    options = placed({**asked.catalog, "path": arguments[TABLE.name]})
+    made = found.run(Call(options=options, arguments=arguments, runner=runner))
     rows = made if isinstance(made, pa.Table) else pa.Table.from_pylist(list(made), found.columns)
-    return RowsAnswer(schema=spark_schema(rows.schema).jsonValue(), rows=_plain_rows(rows))
+    return RowsAnswer(
+        schema=spark_schema(rows.schema).jsonValue(),
+        rows=_plain_rows(rows),
+        changed=_changed(found, rows, arguments),
+    )
+
+
+def _changed(found: Procedure, rows: pa.Table, arguments: Mapping[str, Any]) -> list[str]:
+    if found.changes is None:
+        return []
+    if found.changes in rows.column_names:
+        return sorted(set(rows.column(found.changes).to_pylist()))
+    return [arguments[found.changes]]
 
 
 def _without_catalog(table: str, catalog: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +27,10 @@ from arctic.spark.catalog.procedures.procedure import (
 )
 
 _POLL_SECONDS = 5
-_INTO = "the plain Iceberg table that shows it"
+_SHOWN = "the plain Iceberg table that shows it"
+_INTO = Parameter(
+    name="into", kind=TEXT, doc=f"{_SHOWN}; else as before, or with _fresh", names_table=True
+)
 _PUBLISHED = pa.schema(
     [
         *(("table", pa.string()), ("into", pa.string()), ("snapshot_id", pa.int64())),
@@ -87,7 +91,7 @@ SHARING_PROCEDURES: Mapping[str, Procedure] = {
         doc="Shows the newest rows as a plain Iceberg table, by reference, in one commit.",
         parameters=(
             TABLE,
-            Parameter(name="into", kind=TEXT, doc=f"{_INTO}; else as before, or with _fresh"),
+            _INTO,
             Parameter(name="output", kind=TEXT, doc="v2, v3 or clean; else as before"),
         ),
         columns=_PUBLISHED,
@@ -95,7 +99,7 @@ SHARING_PROCEDURES: Mapping[str, Procedure] = {
     ),
     "unpublish": Procedure(
         doc="Drops what shows a table; the rows of the table stay.",
-        parameters=(TABLE, Parameter(name="into", kind=TEXT, doc=f"{_INTO}; else all of them")),
+        parameters=(TABLE, replace(_INTO, doc=f"{_SHOWN}; else all of them")),
         columns=pa.schema([("into", pa.string())]),
         run=_unpublish,
     ),
@@ -108,6 +112,7 @@ SHARING_PROCEDURES: Mapping[str, Procedure] = {
         ),
         columns=pa.schema([("table", pa.string()), ("primary_key", pa.list_(pa.string()))]),
         run=_adopt,
+        changes=TABLE.name,
     ),
     "release": Procedure(
         doc="Makes a table with a primary key a plain Iceberg table again.",

@@ -77,5 +77,6 @@ VIEW_PROCEDURES: Mapping[str, Procedure] = {
         ),
         columns=_REFRESHED,
         run=_refresh,
+        changes="view",
     ),
 }

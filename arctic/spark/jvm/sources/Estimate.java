@@ -6,6 +6,8 @@ import org.apache.spark.sql.types.StructType;
 
 /** How much a scan reads, by which Spark decides what it broadcasts. */
 public final class Estimate implements Statistics {
+  private static final long ROW_BYTES = 8;
+
   private final OptionalLong size;
   private final OptionalLong rows;
 
@@ -20,11 +22,21 @@ public final class Estimate implements Statistics {
         : of(told.sizeBytes, told.rows.longValue(), columns, all);
   }
 
-  /** Files are weighed as Spark weighs its own: by the share of the columns that are read. */
+  /**
+   * Returns the larger of what Spark says of its own files, the share of the columns that are read,
+   * and what that many rows take as Spark hands them on: files may be packed so well that millions
+   * of rows would be taken for few, and be sent to every task.
+   */
   static Estimate of(long sizeBytes, long rows, StructType columns, StructType all) {
-    double share = (double) columns.defaultSize() / Math.max(1, all.defaultSize());
-    return new Estimate(OptionalLong.of(Math.max(1L, (long) ((double) sizeBytes * share))),
+    double share = (double) width(columns) / (double) width(all);
+    long stored = (long) ((double) sizeBytes * share);
+    return new Estimate(OptionalLong.of(Math.max(1L, Math.max(stored, rows * width(columns)))),
         OptionalLong.of(rows));
+  }
+
+  /** As Spark reckons it for what becomes of the columns then. */
+  static long width(StructType columns) {
+    return ROW_BYTES + (long) columns.defaultSize();
   }
 
   public OptionalLong sizeInBytes() {

@@ -80,7 +80,7 @@ public class ParquetFiles {
     DeadRows dead = told.work == null ? null : KnownDeadRows.of(
         told.rowCounts, told.work, planner, SparkSession.active().sparkContext());
     // Spark takes the share of the numbers of rows off again where they are left out.
-    double width = 8 + columns.defaultSize();
+    double width = Estimate.width(columns);
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
     return new ParquetFiles(told.merged, withIds(columns, told.fieldIds),
         new Index(told.paths, settings, (long) (bytes * share), dead, groups, told.fileGroups),
@@ -104,7 +104,7 @@ public class ParquetFiles {
       data = data.add(ROW_INDEX, DataTypes.LongType, true);
     }
     LogicalPlan files = LogicalRelation$.MODULE$.apply(new HadoopFsRelation(index, index.partitionSchema(),
-        data, scala.Option.empty(), new ParquetFileFormat(), Trees.map(options), SparkSession.active()),
+        data, scala.Option.empty(), new FloatsUnfiltered(), Trees.map(options), SparkSession.active()),
         false);
     ArrayList named = new ArrayList();
     for (int i = 0; i < output.length(); i++) {

@@ -12,8 +12,6 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 
 /**
  * Has files read by Spark's own Parquet scan, beside the Python scan of those it cannot read.
@@ -107,7 +105,6 @@ public final class ReadWithSpark extends Trees {
   /** Returns what yields the rows of a scan, those of the files that it leaves included. */
   private static LogicalPlan rows(DataSourceV2ScanRelation relation, Expression condition) {
     OwnScan scan = (OwnScan) relation.scan();
-    // A union keeps a filter that must not reach the Parquet scan away from it.
     boolean kept = isKept(condition);
     ArrayList parts = new ArrayList();
     if (scan.files.merged > 0 || kept) {
@@ -121,23 +118,9 @@ public final class ReadWithSpark extends Trees {
     return kept ? where(rows, condition) : rows;
   }
 
+  /** Parts of a union would each draw the same random values, and number rows from the first on. */
   static boolean isKept(Expression condition) {
-    return condition != null && (!condition.deterministic() || comparesFloats(condition));
-  }
-
-  /** Writers leave NaN out of a file's bounds, by which Spark would then leave out its row. */
-  private static boolean comparesFloats(Expression expression) {
-    DataType type = expression.dataType();
-    if (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType)) {
-      return true;
-    }
-    scala.collection.immutable.Seq children = expression.children();
-    for (int i = 0; i < children.length(); i++) {
-      if (comparesFloats((Expression) children.apply(i))) {
-        return true;
-      }
-    }
-    return false;
+    return condition != null && !condition.deterministic();
   }
 
   private static LogicalPlan where(LogicalPlan plan, Expression condition) {

@@ -61,8 +61,9 @@ public final class CatalogProcedure implements UnboundProcedure, BoundProcedure 
       StructField field = parameters.apply(i);
       arguments.put(field.name(), PlainValues.plain(given.get(i, field.dataType())));
     }
-    Map answer = Answers.to(CatalogQuestions.call(
-        options, Collections.singletonList(name()), catalog, arguments));
-    return Collections.singletonList(new ToldRows(answer)).iterator();
+    ToldRows rows = new ToldRows(Answers.to(CatalogQuestions.call(
+        options, Collections.singletonList(name()), catalog, arguments)));
+    Recached.tables(catalog, rows.changed);
+    return Collections.singletonList(rows).iterator();
   }
 }

@@ -74,10 +74,13 @@ public final class CatalogProtocol {
     public final Map schema;
     /** Lists of values; a time is its microseconds. */
     public final List rows;
+    /** Names of tables that have other rows after the call. */
+    public final List changed;
 
     public RowsAnswer(Map told) {
       schema = (Map) Protocol.needed(told, "schema");
       rows = (List) Protocol.needed(told, "rows");
+      changed = (List) Protocol.needed(told, "changed");
     }
   }
 

@@ -13,11 +13,14 @@ import org.apache.spark.sql.types.StructType;
 final class ToldRows implements LocalScan {
   private final StructType schema;
   private final List rows;
+  /** Names of tables that have other rows after the call. */
+  final List changed;
 
   ToldRows(Map answer) {
     CatalogProtocol.RowsAnswer told = new CatalogProtocol.RowsAnswer(answer);
     schema = (StructType) DataType.fromJson(Protocol.json(told.schema));
     rows = told.rows;
+    changed = told.changed;
   }
 
   public StructType readSchema() {
