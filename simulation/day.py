@@ -123,7 +123,7 @@ class Clockwork:
         for state in filter(None, map(self._group.state, self._tables)):
             is_pending = state.phase(now_ms, stretched=1) is Phase.PENDING
             if is_pending and state.outlook.due is not OptimizeType.FULL:
-                yield now_ms - state.waits_since_ms
+                yield now_ms - state.waits_since_ms(now_ms)
 
     def _at(self, when_ms: int, happen: Callable[[int], None]) -> None:
         self._number += 1

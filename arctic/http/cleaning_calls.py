@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict
 
+from arctic.http.patience.slow_tables import SlowTables
 from arctic.http.refusals import Shown
 from arctic.http.table_calls import MOST_ITEMS, TableName
 from arctic.job.upkeep.asked_upkeep import AskedExpire
@@ -48,12 +49,21 @@ class CleaningPreview:
     """The first of them."""
 
 
-def cleaning_calls(control: ServiceControl, shown: Shown) -> APIRouter:
-    """Return the calls about cleaning."""
+def cleaning_calls(
+    control: ServiceControl, shown: Shown, slow: SlowTables, slowest: SlowTables
+) -> APIRouter:
+    """Return the calls about cleaning.
+
+    Args:
+        control: of the service.
+        shown: hides what is not to be seen in a text.
+        slow: carries out those that look at a table.
+        slowest: carries out those that may list all its files.
+    """
     calls = APIRouter(prefix="/api/v1", tags=["tables"])
 
     @calls.post("/tables/{name}/clean", status_code=202)
-    def clean(
+    async def clean(
         name: TableName, body: CleaningBody, answer: Response
     ) -> ProcessRecord | CleaningPreview:
         """Clean a table as soon as no other is cleaned, or say what would go.
@@ -61,10 +71,15 @@ def cleaning_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         A table with `table-expire.enabled` = `false` is cleaned as well: it was asked for.
         """
         if not body.dry_run:
-            return control.clean(name)
+            return await slow.run("cleaning", name, lambda: control.clean(name))
         answer.status_code = 200
         asked = AskedExpire.of({**control.place, "path": name})
-        return _preview(expire_table(asked, dry_run=True, now_ms=control.now_ms()), shown)
+        report = await slowest.run(
+            "cleaning",
+            name,
+            lambda: expire_table(asked, dry_run=True, now_ms=control.now_ms()),
+        )
+        return _preview(report, shown)
 
     return calls
 

@@ -13,6 +13,7 @@ from arctic.http.cleaning_calls import cleaning_calls
 from arctic.http.gate import OPEN_PREFIX, Gate
 from arctic.http.metrics import registry_of
 from arctic.http.page_calls import page_calls
+from arctic.http.patience.slow_tables import LONG_SECONDS, SECONDS, SlowTables
 from arctic.http.read_calls import read_calls
 from arctic.http.refusals import Shown, answers
 from arctic.http.service_calls import life_calls, service_calls
@@ -74,10 +75,11 @@ def service_app(
     asks = [Depends(HTTPBearer(auto_error=False))]
     if not control.executors:
         asks.append(Depends(refuse_changes))
-    app.include_router(table_calls(control, shown), dependencies=asks)
-    app.include_router(cleaning_calls(control, shown), dependencies=asks)
+    slow, slowest = SlowTables(SECONDS), SlowTables(LONG_SECONDS)
+    app.include_router(table_calls(control, shown, slow), dependencies=asks)
+    app.include_router(cleaning_calls(control, shown, slow, slowest), dependencies=asks)
     app.include_router(read_calls(control, shown), dependencies=asks)
     app.include_router(service_calls(control, shown), dependencies=asks)
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
-    app.include_router(page_calls(control, shown, frame))
+    app.include_router(page_calls(control, shown, frame, slow, slowest))
     return app

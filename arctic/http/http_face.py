@@ -15,7 +15,7 @@ from arctic.http.catalogs_app import CatalogsApp
 from arctic.http.gate import Gate
 from arctic.http.http_app import http_app
 from arctic.http.http_settings import HttpSettings
-from arctic.http.patience import PatientProtocol
+from arctic.http.patience.slow_callers import PatientProtocol
 from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, why

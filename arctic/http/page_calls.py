@@ -16,6 +16,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
 from arctic.errors import ArcticError
+from arctic.http.patience.slow_tables import SlowTables
 from arctic.http.refusals import Shown, as_told, status_of
 from arctic.http.table_calls import TableName
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
@@ -37,8 +38,18 @@ from arctic.table.expire_report import ExpireReport
 _SHOWN_PROCESSES = 20
 
 
-def page_calls(control: ServiceControl, shown: Shown, frame: Frame) -> APIRouter:
-    """Return the pages."""
+def page_calls(
+    control: ServiceControl, shown: Shown, frame: Frame, slow: SlowTables, slowest: SlowTables
+) -> APIRouter:
+    """Return the pages.
+
+    Args:
+        control: of the service.
+        shown: hides what is not to be seen in a text.
+        frame: what is around each page.
+        slow: draws the page of a table.
+        slowest: draws it where all its files may have to be listed.
+    """
     calls = APIRouter(include_in_schema=False)
 
     @calls.get("/")
@@ -54,7 +65,7 @@ def page_calls(control: ServiceControl, shown: Shown, frame: Frame) -> APIRouter
         return _page("The tables", drawn, shown, frame)
 
     @calls.get("/tables/{name}")
-    def table(
+    async def table(
         name: TableName,
         filter: Annotated[str, Query(max_length=10_000)] = "",
         cleaning: bool = False,
@@ -76,7 +87,10 @@ def page_calls(control: ServiceControl, shown: Shown, frame: Frame) -> APIRouter
             facts = replace(facts, processes=processes, cleaning=report, last_read=last)
             return table_page(facts, frame, given_filter=filter)
 
-        return _page(name, drawn, shown, frame)
+        try:
+            return HTMLResponse(await (slowest if cleaning else slow).run("page", name, drawn))
+        except ArcticError as error:
+            return _failure(name, error, shown, frame)
 
     @calls.get("/groups/{name}")
     def group(name: str) -> HTMLResponse:
@@ -103,9 +117,13 @@ def _page(title: str, drawn: Callable[[], str], shown: Shown, frame: Frame) -> H
     try:
         return HTMLResponse(drawn())
     except ArcticError as error:
-        told = as_told(error)
-        text = failure_page(title, shown.text(told.message), frame)
-        return HTMLResponse(text, status_code=status_of(told))
+        return _failure(title, error, shown, frame)
+
+
+def _failure(title: str, error: ArcticError, shown: Shown, frame: Frame) -> HTMLResponse:
+    told = as_told(error)
+    text = failure_page(title, shown.text(told.message), frame)
+    return HTMLResponse(text, status_code=status_of(told))
 
 
 def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:

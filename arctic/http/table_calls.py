@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from arctic import options as opt
 from arctic.api.table import with_properties
 from arctic.errors import InvalidInputError
+from arctic.http.patience.slow_tables import SlowTables
 from arctic.http.refusals import Shown
 from arctic.http.shown_only import CHANGES_NOTHING
 from arctic.iceberg.tables.set_properties import PropertyChange
@@ -21,6 +22,7 @@ from arctic.job.upkeep.survey import table_status
 from arctic.optimizing.sizing_choices import SizingChoice
 from arctic.service.control import ServiceControl
 from arctic.service.history.process_record import ProcessRecord
+from arctic.service.table_work import IN_ANY_CASE
 from arctic.service.watching.table_view import TableView
 
 MOST_ITEMS = 500
@@ -117,9 +119,19 @@ class Done:
     settings: list[Setting] = field(default_factory=list)
 
 
-def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
-    """Return the calls about tables."""
+def table_calls(control: ServiceControl, shown: Shown, slow: SlowTables) -> APIRouter:
+    """Return the calls about tables.
+
+    Args:
+        control: of the service.
+        shown: hides what is not to be seen in a text.
+        slow: carries out those that look at a table.
+    """
     calls = APIRouter(prefix="/api/v1", tags=["tables"])
+
+    async def changed(name: str, change: PropertyChange, done: str) -> Done:
+        properties = await slow.run("change", name, lambda: _change(control, name, change))
+        return Done(table=name, done=done, settings=_settings(properties))
 
     @calls.get("/tables")
     def list_tables(
@@ -147,14 +159,14 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         )
 
     @calls.get("/tables/{name}")
-    def show_table(name: TableName) -> TableView:
+    async def show_table(name: TableName) -> TableView:
         """Show one table, as the last look of the service showed it."""
-        return _hidden(control.table(name), shown)
+        return _hidden(await slow.run("state", name, lambda: control.table(name)), shown)
 
     @calls.get("/tables/{name}/status")
-    def status(name: TableName, limit: Limit = 100) -> StatusPage:
+    async def status(name: TableName, limit: Limit = 100) -> StatusPage:
         """Look at a table now: its health, and what is due in each partition."""
-        found = table_status(_asked(control, name))
+        found = await slow.run("status", name, lambda: table_status(_asked(control, name)))
         return StatusPage(
             table=found.table,
             health=found.score,
@@ -179,16 +191,21 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         )
 
     @calls.post("/tables/{name}/preview", openapi_extra=CHANGES_NOTHING)
-    def preview(name: TableName, body: OptimizeBody) -> OptimizePreview:
+    async def preview(name: TableName, body: OptimizeBody) -> OptimizePreview:
         """Say what a run would do now, and change nothing."""
-        groups = {each.name: each.slots for each in control.groups()}
-        slots = groups.get(control.table(name).group or "", 0)
-        return preview_optimize(_asked(control, name), type=body.type, parallelism=max(1, slots))
+        asked = _asked(control, name, **IN_ANY_CASE)
+
+        def planned() -> OptimizePreview:
+            groups = {each.name: each.slots for each in control.groups()}
+            slots = max(1, groups.get(control.table(name).group or "", 0))
+            return preview_optimize(asked, type=body.type, parallelism=slots)
+
+        return await slow.run("preview", name, planned)
 
     @calls.post("/tables/{name}/optimize", status_code=202)
-    def optimize(name: TableName, body: OptimizeBody) -> ProcessRecord:
+    async def optimize(name: TableName, body: OptimizeBody) -> ProcessRecord:
         """Optimize a table as soon as there is a slot, also one that is paused."""
-        return control.optimize(name, body.type)
+        return await slow.run("run", name, lambda: control.optimize(name, body.type))
 
     @calls.post("/tables/{name}/cancel")
     def cancel(name: TableName) -> Done:
@@ -196,31 +213,32 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         return Done(table=name, done=f"cancelled what was {control.cancel(name)}")
 
     @calls.post("/tables/{name}/look", status_code=202, openapi_extra=CHANGES_NOTHING)
-    def look(name: TableName) -> Done:
+    async def look(name: TableName) -> Done:
         """Let the service look at a table at once."""
-        control.nudge(name)
+        await slow.run("look", name, lambda: control.nudge(name))
         return Done(table=name, done="it is looked at")
 
     @calls.post("/tables/{name}/pause")
-    def pause(name: TableName) -> Done:
+    async def pause(name: TableName) -> Done:
         """Keep every service from optimizing a table by itself; what runs goes on."""
-        return _switch(control, name, "false", "paused")
+        return await changed(name, _switch("false"), "paused")
 
     @calls.post("/tables/{name}/resume")
-    def resume(name: TableName) -> Done:
+    async def resume(name: TableName) -> Done:
         """Let services optimize a table by themselves again."""
-        return _switch(control, name, "true", "resumed")
+        return await changed(name, _switch("true"), "resumed")
 
     @calls.get("/tables/{name}/settings")
-    def settings(name: TableName) -> list[Setting]:
+    async def settings(name: TableName) -> list[Setting]:
         """Show the settings that a table can have."""
-        opened = _asked(control, name).reference.open()
+        opened = await slow.run("settings", name, _asked(control, name).reference.open)
         return _settings(opened.base.properties)
 
     @calls.patch("/tables/{name}/settings")
-    def change_settings(name: TableName, body: SettingsBody) -> Done:
+    async def change_settings(name: TableName, body: SettingsBody) -> Done:
         """Set settings of a table, and remove others so that their defaults count."""
-        return _change(control, name, PropertyChange(wanted=body.set, removed=tuple(body.unset)))
+        change = PropertyChange(wanted=body.set, removed=tuple(body.unset))
+        return await changed(name, change, "changed")
 
     return calls
 
@@ -241,16 +259,15 @@ def _hidden(view: TableView, shown: Shown) -> TableView:
     )
 
 
-def _asked(control: ServiceControl, name: str) -> AskedOptimize:
-    return AskedOptimize.of({**control.place, "path": name})
+def _asked(control: ServiceControl, name: str, **given: str) -> AskedOptimize:
+    return AskedOptimize.of({**control.place, "path": name, **given})
 
 
-def _switch(control: ServiceControl, name: str, text: str, done: str) -> Done:
-    changed = _change(control, name, PropertyChange(wanted={opt.OPTIMIZE_ENABLED.name: text}))
-    return replace(changed, done=done)
+def _switch(text: str) -> PropertyChange:
+    return PropertyChange(wanted={opt.OPTIMIZE_ENABLED.name: text})
 
 
-def _change(control: ServiceControl, name: str, change: PropertyChange) -> Done:
+def _change(control: ServiceControl, name: str, change: PropertyChange) -> Mapping[str, str]:
     known = {each.lower(): each for option in _table_options() for each in option.names}
     for each in (*change.wanted, *change.removed):
         if each.lower() not in known:
@@ -258,7 +275,7 @@ def _change(control: ServiceControl, name: str, change: PropertyChange) -> Done:
             raise InvalidInputError(f"setting {each!r} is none that a call changes; {hint}")
     table = with_properties({**control.place, "path": name}, change)
     control.nudge(name)
-    return Done(table=name, done="changed", settings=_settings(table.properties))
+    return table.properties
 
 
 def _settings(properties: Mapping[str, str]) -> list[Setting]:

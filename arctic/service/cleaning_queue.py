@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from arctic.errors import ConflictError
 from arctic.service.scheduling.lane import Lane
+from arctic.service.scheduling.tries import Wait
 from arctic.service.watching.wishes import CleaningStep, Wishes
 
 
@@ -30,18 +31,13 @@ class CleaningQueue:
     _asked: dict[str, int] = field(default_factory=dict)
     """Table -> the process that a call was told."""
     _lane: Lane = field(default_factory=Lane)
-    _tried_ms: dict[str, int] = field(default_factory=dict)
-    """When a cleaning was last begun, of tables where it failed."""
-
-    def is_cleaning(self, name: str) -> bool:
-        """Say whether a table is being cleaned."""
-        return name in self._lane
+    _left: dict[str, Wait] = field(default_factory=dict)
+    """Tables that are left alone since a cleaning was begun, for as long as none was done."""
 
     def looked(self, name: str, wishes: Wishes, now_ms: int) -> None:
         """Take note of what a table asks for."""
-        step = wishes.cleaning(now_ms, every_ms=self.every_ms)
-        tried_ms = self._tried_ms.get(name)
-        if step is None or (tried_ms is not None and now_ms - tried_ms < self.every_ms):
+        step, wait = wishes.cleaning(now_ms, every_ms=self.every_ms), self._left.get(name)
+        if step is None or (wait is not None and not wait.is_over(now_ms)):
             self._waiting.pop(name, None)
         else:
             self._waiting[name] = step
@@ -69,7 +65,7 @@ class CleaningQueue:
     def forget(self, name: str) -> int | None:
         """Drop a table; return the process of a cleaning that a call asked for."""
         self._waiting.pop(name, None)
-        self._tried_ms.pop(name, None)
+        self._left.pop(name, None)
         return self.drop(name)
 
     def begin(self, busy: Container[str], now_ms: int) -> Cleaning | None:
@@ -79,7 +75,7 @@ class CleaningQueue:
         if name is None or not self._lane.is_free(now_ms):
             return None
         self._lane.begin(name, now_ms)
-        self._tried_ms[name] = now_ms
+        self._left[name] = Wait(since_ms=now_ms, for_ms=self.every_ms)
         step = self._waiting.pop(name, None)
         process_id = self.drop(name)
         if process_id is not None or step is None:
@@ -90,4 +86,4 @@ class CleaningQueue:
         """Take note that the cleaning of a table is over."""
         self._lane.end(name)
         if is_done:
-            self._tried_ms.pop(name, None)
+            self._left.pop(name, None)

@@ -236,7 +236,7 @@ class ServiceControl:
 
         Raises:
             NotFoundError: there is none.
-            ConflictError: the table is being cleaned, which cannot be cancelled.
+            ConflictError: the table is cleaned, published or refreshed, which ends by itself.
         """
         with self.service.changed:
             run = self.service.runs.asked.drop(name)
@@ -244,15 +244,16 @@ class ServiceControl:
             if waiting is not None:
                 self.service.book.dropped(waiting, ProcessStatus.CANCELLED)
                 return ProcessStatus.WAITING.value
-            if self.service.runs.cleaning.is_cleaning(name):
-                raise ConflictError(
-                    f"table {name!r} is being cleaned; a cleaning ends by itself, and the next is "
-                    "kept away by table-expire.enabled = 'false'"
-                )
-            group = self.service.runs.placed.get(name)
-            if group is None or name not in self.service.runs.busy:
+            doing = self.service.runs.busy.get(name)
+            if doing is None:
                 raise NotFoundError(f"table {name!r}: nothing of it runs or waits")
-            self.service.runs.slots[group].cancel(name)
+            place = self.service.runs.optimizing.get(name)
+            if place is None:
+                raise ConflictError(
+                    f"table {name!r}: {doing} is under way, which ends by itself and cannot be "
+                    "cancelled; settings of the table keep the next one away"
+                )
+            self.service.runs.slots[place].cancel(name)
             return Phase.RUNNING.value
 
     def process(self, process_id: int) -> ProcessRecord:

@@ -3,6 +3,8 @@
 Rules:
     - It counts from when somebody first asked for the end, whatever is waited for then, and by
       whom: what one does not use the next has.
+    - Of several services in a process, one that has done what it was to do ends by itself: only its
+      own time counts from then on. The end of the process is the end of all of them.
 """
 
 from __future__ import annotations
@@ -15,9 +17,15 @@ END_SECONDS = 9.5
 
 
 class Ending:
-    """The end of one process; any thread may ask for it."""
+    """The end of one process, or of one service among several in it; any thread may ask for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_all: Ending | None = None) -> None:
+        """Let nobody have asked for it yet.
+
+        Args:
+            of_all: the end of the process that a service is in; None: it is that itself.
+        """
+        self._of_all = of_all
         self._lock = threading.Lock()
         self._asked: float | None = None
 
@@ -35,4 +43,5 @@ class Ending:
         """
         with self._lock:
             passed = 0.0 if self._asked is None else time.monotonic() - self._asked
-        return max(0.0, END_SECONDS - spare - passed)
+        left = max(0.0, END_SECONDS - spare - passed)
+        return left if self._of_all is None else min(left, self._of_all.left_seconds(spare=spare))

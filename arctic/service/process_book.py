@@ -15,6 +15,7 @@ from arctic.service.table_work import Outcome, Worked
 _STATUS = {
     Outcome.DONE: ProcessStatus.DONE,
     Outcome.LEASED: ProcessStatus.LEASED,
+    Outcome.OUTRUN: ProcessStatus.LEASED,
     Outcome.FAILED: ProcessStatus.FAILED,
     Outcome.STOPPED: ProcessStatus.LOST,
     Outcome.CANCELLED: ProcessStatus.CANCELLED,

@@ -24,11 +24,13 @@ from arctic.service.scheduling.publish_queue import PublishQueue
 from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.refresh_queue import RefreshQueue
 from arctic.service.scheduling.table_queue import Start
+from arctic.service.scheduling.tries import Wait
 from arctic.service.slot_runner import SlotRunner, Slots
 from arctic.service.table_work import Outcome, TableWork, Worked
 from arctic.service.watching.table_look import TableLook
 from arctic.service.watching.table_view import TableView
 from arctic.service.watching.watch import Watched
+from arctic.service.watching.wishes import Wishes
 
 _CANCELLED_MS = 600_000
 """How long a table is left alone after somebody cancelled its run."""
@@ -76,6 +78,8 @@ class TableRuns:
         """Why the last run of a table failed, of each kind that did."""
         self.placed: dict[str, str] = {}
         """Table -> its group."""
+        self.optimizing: dict[str, str] = {}
+        """Tables that are optimized -> the group whose slots do it, whatever theirs is by now."""
         self.asked = AskedRuns()
         self.cleaning = CleaningQueue(every_ms=settings.clean_every_ms)
         self.publishing = PublishQueue()
@@ -105,17 +109,17 @@ class TableRuns:
 
     def take(self, table: Watched, *, reads_per_hour: float) -> None:
         """Take note of a table as it is now."""
-        now_ms, name = self._work.now_ms(), table.name
-        self.cleaning.looked(name, table.wishes, now_ms)
-        self.publishing.looked(name, table.places, is_wished=table.wishes.is_published)
-        self.refreshing.looked(name, table.places, table.wishes.refreshing)
-        place = table.wishes.group
-        if self.placed.get(name) not in (None, place):
-            self.forget(name)
-        group = self.groups.get(place)
+        now_ms, name, wishes = self._work.now_ms(), table.name, table.wishes
+        if self.placed.get(name, wishes.group) != wishes.group:
+            self._leave_group(name)
+        self.cleaning.looked(name, wishes, now_ms)
+        self.publishing.looked(name, table.places, is_wished=wishes.is_published)
+        self.refreshing.looked(name, table.places, wishes.refreshing)
+        self._excuse(name, wishes)
+        group = self.groups.get(wishes.group)
         if group is None:
             return
-        self.placed[name] = place
+        self.placed[name] = wishes.group
         normal = in_peak = NOTHING_DUE
         self._looks.pop(name, None)
         if table.look is not None:
@@ -123,15 +127,19 @@ class TableRuns:
             normal = table.look.outlook(now_ms, with_full=True)
             in_peak = table.look.outlook(now_ms, with_full=False)
         terms = replace(
-            table.wishes.terms,
+            wishes.terms,
             reads_per_hour=reads_per_hour,
             optimized_ms=None if table.look is None else table.look.optimized_ms,
         )
         group.looked(name, terms, normal, in_peak, now_ms)
+        if not wishes.is_optimized:
+            group.pardon(name)
         if name not in self.busy:
+            block: Wait | None = None
             lease = table.lease
-            is_held = lease is not None and lease.keeps_out(self._work.owner, now_ms)
-            group.block(name, lease.until_ms if lease is not None and is_held else 0)
+            if lease is not None and lease.keeps_out(self._work.owner, now_ms):
+                block = Wait(since_ms=now_ms, for_ms=lease.until_ms - now_ms)
+            group.block(name, block)
 
     def views(self, seen: Sequence[Watched]) -> dict[str, TableView]:
         """Return what is told of tables that were looked at, by name."""
@@ -156,14 +164,33 @@ class TableRuns:
         self.publishing.forget(name)
         self.refreshing.forget(name)
         self.failed.pop(name, None)
+        self._leave_group(name)
+        cleaning = self.cleaning.forget(name)
+        if cleaning is not None:
+            self._book.dropped(cleaning, ProcessStatus.CANCELLED)
+
+    def forgive(self, since_ms: int) -> None:
+        """Let everything be tried at once that failed since a time, as the catalog was away."""
+        for group in self.groups.values():
+            group.forgive(since_ms)
+        self.publishing.forgive(since_ms)
+        self.refreshing.forgive(since_ms)
+
+    def _leave_group(self, name: str) -> None:
         self._looks.pop(name, None)
-        place = self.placed.pop(name, None)
+        place, run = self.placed.pop(name, None), self.asked.drop(name)
         if place is not None:
             self.groups[place].forget(name)
-        run, cleaning = self.asked.drop(name), self.cleaning.forget(name)
-        for process_id in (None if run is None else run.process_id, cleaning):
-            if process_id is not None:
-                self._book.dropped(process_id, ProcessStatus.CANCELLED)
+        if run is not None:
+            self._book.dropped(run.process_id, ProcessStatus.CANCELLED)
+
+    def _excuse(self, name: str, wishes: Wishes) -> None:
+        """Forget failures of what a table no longer asks this service for."""
+        wished = wishes.kinds if wishes.group in self.groups else wishes.kinds - {"optimize"}
+        failures = self.failed.pop(name, {})
+        left = {kind: why for kind, why in failures.items() if kind in wished}
+        if left:
+            self.failed[name] = left
 
     def begin_all(self) -> None:
         """Begin whatever can be begun now."""
@@ -171,14 +198,12 @@ class TableRuns:
             return
         slots = {name: group.slots for name, group in self.groups.items()}
         while (run := self.asked.begin(self.busy, slots)) is not None:
+            self.optimizing[run.table] = run.group
             self._spawn_for(run.table, "optimize", self._optimize, (run.group, run))
         for place, group in self.groups.items():
-            while (start := group.begin(self._work.now_ms())) is not None:
-                if start.name in self.busy:
-                    # It is being cleaned, or a call's run is at it, whose end lets it go on.
-                    group.block(start.name, self._work.now_ms() + self._settings.interval_ms)
-                else:
-                    self._spawn_for(start.name, "optimize", self._optimize, (place, start))
+            while (start := group.begin(self._work.now_ms(), self.busy)) is not None:
+                self.optimizing[start.name] = place
+                self._spawn_for(start.name, "optimize", self._optimize, (place, start))
         cleaning = self.cleaning.begin(self.busy, self._work.now_ms())
         if cleaning is not None:
             self._spawn_for(cleaning.table, "clean", self._clean, (cleaning,))
@@ -213,11 +238,13 @@ class TableRuns:
         with self._changed:
             slots.ended(name)
             self.asked.ended(name)
+            del self.optimizing[name]
             now_ms = self._work.now_ms()
             if worked.outcome is Outcome.LEASED:
-                group.block(name, now_ms + self._settings.interval_ms)
+                interval_ms = self._settings.interval_ms
+                group.block(name, Wait(since_ms=now_ms, for_ms=interval_ms))
             elif worked.outcome is Outcome.CANCELLED:
-                group.postpone(name, now_ms + _CANCELLED_MS)
+                group.postpone(name, Wait(since_ms=now_ms, for_ms=_CANCELLED_MS))
             else:
                 group.end_process(name, now_ms, is_good=worked.outcome is not Outcome.FAILED)
             self._done(name, worked)
@@ -229,9 +256,6 @@ class TableRuns:
         self._book.ended(log, worked)
         with self._changed:
             self.cleaning.ended(name, is_done=worked.outcome is Outcome.DONE)
-            place = self.placed.get(name)
-            if place is not None:
-                self.groups[place].block(name, 0)
             self._done(name, worked)
 
     def _publish(self, name: str) -> None:
@@ -239,7 +263,8 @@ class TableRuns:
         worked = self._work.publish(name)
         self._book.ended(log, worked)
         with self._changed:
-            self.publishing.ended(name, is_good=worked.outcome is Outcome.DONE)
+            is_good = worked.outcome is Outcome.DONE
+            self.publishing.ended(name, self._work.now_ms(), is_good=is_good)
             self._done(name, worked)
 
     def _refresh(self, name: str) -> None:
@@ -247,7 +272,8 @@ class TableRuns:
         worked = self._work.refresh(name)
         self._book.ended(log, worked)
         with self._changed:
-            self.refreshing.ended(name, is_good=worked.outcome is Outcome.DONE)
+            is_good = worked.outcome is Outcome.DONE
+            self.refreshing.ended(name, self._work.now_ms(), is_good=is_good)
             self._done(name, worked)
 
     def _predicted(self, run: AskedRun) -> int | None:

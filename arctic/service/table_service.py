@@ -234,9 +234,6 @@ class TableService:
 
     def _take(self, found: list[Watched], gone: list[str], *, is_of_all: bool) -> list[Late]:
         """Take note of what a look has seen, and return the groups that lag."""
-        if is_of_all:
-            self.runs.publishing.begin_look()
-            self.runs.refreshing.begin_look()
         for name in gone:
             self.reads.forget(name)
             self.runs.forget(name)
@@ -254,8 +251,7 @@ class TableService:
         """Let no table back off because its catalog was away; the caller holds the condition."""
         if self._was_away:
             self._was_away = False
-            for group in self.runs.groups.values():
-                group.forgive(self.looked_ms or 0)
+            self.runs.forgive(self.looked_ms or 0)
 
     def wait_for_the_end(self) -> None:
         """Wait until nothing is under way; what takes too long is cut off with the process."""

@@ -26,7 +26,7 @@ from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.job.views.refresh_job import refresh_view
 from arctic.optimizing.report import OptimizeReport
-from arctic.options import FULL_INTERVAL
+from arctic.options import FULL_INTERVAL, OPTIMIZE_ENABLED
 from arctic.service.cleaning_queue import Cleaning
 from arctic.service.event_log import Say, why
 from arctic.service.slot_runner import CancelledError, StoppingError
@@ -35,6 +35,8 @@ from arctic.table.expire_report import ExpireReport
 
 _MOST_JUMP_MS = 60_000
 _WITHOUT_FULL = {FULL_INTERVAL.name: "-1"}
+IN_ANY_CASE = {OPTIMIZE_ENABLED.name: "true"}
+"""Settings of a run that somebody asks for: a table that is switched off is optimized as well."""
 
 
 class Outcome(Enum):
@@ -43,6 +45,8 @@ class Outcome(Enum):
     DONE = "done"
     LEASED = "leased"
     """Another service is at it."""
+    OUTRUN = "outrun"
+    """Others were faster; it is tried again."""
     FAILED = "failed"
     STOPPED = "stopped"
     CANCELLED = "cancelled"
@@ -94,8 +98,9 @@ class TableWork:
         def work() -> OptimizeReport | None:
             if not is_asked and not self._wishes(table).is_optimized:
                 return None
+            given = IN_ANY_CASE if is_asked else _WITHOUT_FULL if is_peak else None
             report = optimize_table(
-                self.asked(table, _WITHOUT_FULL if is_peak else None),
+                self.asked(table, given),
                 type=type,
                 where=None,
                 runner=runner,
@@ -134,7 +139,8 @@ class TableWork:
                 return None
             is_dry = step is CleaningStep.DRY_RUN
             asked = AskedExpire.of({**self.place, "path": table})
-            report = expire_table(asked, dry_run=is_dry, now_ms=self._age_ms(table))
+            self._tell_jump(table)
+            report = expire_table(asked, dry_run=is_dry, now_ms=self._aged_ms())
             self.say(
                 "would clean" if is_dry else "cleaned",
                 table=table,
@@ -152,7 +158,8 @@ class TableWork:
         try:
             if not self._wishes(table).is_published:
                 return Worked(outcome=Outcome.DONE)
-            for report in publish_all(self.asked(table).reference, every=1):
+            reference = self.asked(table).reference
+            for report in publish_all(reference, every=1, now_ms=self._aged_ms()):
                 if report.snapshot_id is not None:
                     self.say(
                         "published",
@@ -181,8 +188,9 @@ class TableWork:
                     full=report.is_full,
                     seconds=round(report.seconds, 3),
                 )
-        except ConflictError:  # somebody else did it at the same time
-            return Worked(outcome=Outcome.DONE)
+        except ConflictError as error:
+            # Others may have refreshed it as its sources were before.
+            return Worked(outcome=Outcome.OUTRUN, failure=why(error))
         except Exception as error:  # noqa: BLE001 - a view must not stop the service, see above
             return self._failed(view, "refreshing", error)
         return Worked(outcome=Outcome.DONE)
@@ -244,19 +252,22 @@ class TableWork:
         except ArcticError:
             return False
 
-    def _age_ms(self, table: str) -> int:
+    def _aged_ms(self) -> int:
         """Return the time by which ages are counted: a clock that jumps ahead makes nothing old."""
-        now_ms, passed_ms = self.now_ms(), self.passed_ms()
-        if now_ms - passed_ms > _MOST_JUMP_MS:
-            ahead = (now_ms - passed_ms) // 1_000
+        return min(self.now_ms(), self.passed_ms())
+
+    def _tell_jump(self, table: str) -> None:
+        """Tell of a clock that has jumped ahead."""
+        ahead_ms = self.now_ms() - self.passed_ms()
+        if ahead_ms > _MOST_JUMP_MS:
             self.say(
                 "failed",
                 table=table,
                 what="telling the time",
-                why=f"the clock went {ahead} seconds ahead of what has passed since the service "
-                "began; ages are counted without them: begin the service anew if it is right now",
+                why=f"the clock went {ahead_ms // 1_000} seconds ahead of what has passed since "
+                "the service began; ages are counted without them: begin the service anew if it "
+                "is right now",
             )
-        return min(now_ms, passed_ms)
 
     def _wishes(self, table: str) -> Wishes:
         """Load what a table asks for now."""

@@ -5,20 +5,26 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arctic.errors import ConflictError, NotFoundError
+import arctic
+from arctic.errors import ConflictError, NotFoundError, StorageError
+from arctic.job.publish.after_write import publish_all
 from arctic.job.tasks.run_tasks import Task
+from arctic.service import table_work
 from arctic.service.control import ServiceControl
 from arctic.service.executors.task_place import LostPlaceError
 from arctic.service.history.process_record import ProcessStatus
 from arctic.service.scheduling.table_state import Phase
+from arctic.service.table_service import TableService
 from tests.service.lake import HOUR_MS, Lake
 
 QUIET = {"table-expire.enabled": "false"}
+OFF = {"self-optimizing.enabled": "false"}
 FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
 
 
@@ -235,6 +241,107 @@ def test_a_cleaning_that_is_asked_for_is_done_though_the_table_is_switched_off(
     assert lake.tables("cleaned") == ["db.t"]
     assert lake.tables("would clean") == []
     assert lake.rows("db.t") == FRESH
+
+
+def test_what_is_done_with_a_table_but_a_run_is_not_cancelled_nor_is_what_comes_after(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on; a run that is asked for later is done."""
+    lake.make("db.shown", **QUIET, **OFF, **{"self-publishing.enabled": "true"})
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def slow(*args: Any, **options: Any) -> Any:
+        begun.set()
+        assert goes_on.wait(60)
+        return publish_all(*args, **options)
+
+    monkeypatch.setattr(table_work, "publish_all", slow)
+    with _running(lake.service()) as control:
+        assert begun.wait(60)
+        with pytest.raises(ConflictError, match="publish is under way, which ends by itself"):
+            control.cancel("db.shown")
+        goes_on.set()
+        lake.wait_for("published")
+        asked = control.optimize("db.shown", "full")
+        _wait(lambda: control.process(asked.id).status.is_over)
+
+        assert control.process(asked.id).status is ProcessStatus.DONE
+
+
+def test_a_run_is_cancelled_though_its_table_is_of_another_group_by_then(
+    lake: Lake, place: HeldPlace
+) -> None:
+    """In the slots where it runs; the next run of the table, in the others, is none of that."""
+    with _running(lake.service(groups={"default": 1, "etl": 1}, place=lambda: place)) as control:
+        assert place.began.acquire(timeout=60)
+        arctic.set_properties("db.t", {"self-optimizing.group": "etl"}, warehouse=lake.warehouse)
+        control.service.look(frozenset({"db.t"}))
+        assert control.table("db.t").group == "etl"
+        assert control.cancel("db.t") == "running"
+        place.goes_on.set()
+        lake.wait_for("cancelled")
+
+        lake.wait_for("optimized")
+        assert lake.rows("db.t") == FRESH
+
+
+def test_what_is_due_is_done_in_a_table_that_is_paused_where_a_call_asks_for_it(
+    lake: Lake,
+) -> None:
+    """By itself it is not."""
+    lake.make("db.paused", **QUIET, **OFF)
+    with _running(lake.service()) as control:
+        lake.wait_for("optimized")
+        asked = control.optimize("db.paused", None)
+        _wait(lambda: control.process(asked.id).status.is_over)
+        done = control.process(asked.id)
+
+    assert (done.status, done.type) == (ProcessStatus.DONE, "minor")
+    assert lake.rows("db.paused") == FRESH
+
+
+def test_a_table_fails_no_longer_once_it_asks_no_more_for_what_failed(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To be published, and to be optimized; until then it does."""
+    shown = {"self-publishing.enabled": "true"}
+    lake.make("db.bad", **QUIET, **shown)
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(table_work, "publish_all", fail)
+    monkeypatch.setattr(table_work, "optimize_table", fail)
+    with _running(lake.service()) as control:
+        _wait_until_it_fails(control, "db.bad", "optimize", "publish")
+        assert control.table("db.bad").failures == 1
+
+        for off, left in (({"self-publishing.enabled": "false"}, ["optimize"]), (OFF, [])):
+            arctic.set_properties("db.bad", off, warehouse=lake.warehouse)
+            control.nudge("db.bad")
+            _wait_until_it_fails(control, "db.bad", *left)
+        view = control.table("db.bad")
+        assert (view.state, view.failures) == ("paused", 0)
+
+
+def _wait_until_it_fails(control: ServiceControl, name: str, *kinds: str) -> None:
+    """Wait until the last tries of just these kinds have failed."""
+    _wait(lambda: set(control.table(name).last_failures or {}) == set(kinds))
+
+
+@contextmanager
+def _running(service: TableService) -> Iterator[ServiceControl]:
+    """Let a service run for as long as the block."""
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    try:
+        yield ServiceControl(
+            service=service, executors=dict.fromkeys(service.runs.groups, "thread")
+        )
+    finally:
+        service.stop()
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def _cancel_when_idle(control: ServiceControl) -> None:

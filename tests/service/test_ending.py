@@ -36,6 +36,25 @@ def test_what_one_has_used_of_the_time_others_have_no_more(
     assert end.left_seconds() == 0
 
 
+def test_a_service_that_is_done_begins_its_own_end_and_not_that_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The end of all of them is each one's as well."""
+    now = [100.0]
+    monkeypatch.setattr("arctic.service.ending.time.monotonic", lambda: now[0])
+    of_all = Ending()
+    first, second = Ending(of_all), Ending(of_all)
+
+    first.begin()
+    now[0] += 5
+    assert first.left_seconds() == ending.END_SECONDS - 5
+    assert second.left_seconds() == of_all.left_seconds() == ending.END_SECONDS
+    of_all.begin()
+    now[0] += 3
+    assert first.left_seconds() == ending.END_SECONDS - 8
+    assert second.left_seconds(spare=1) == ending.END_SECONDS - 4
+
+
 def test_a_service_ends_in_time_though_a_task_and_its_webhook_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,16 +14,22 @@ from urllib.parse import urlparse
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import NoSuchPropertyException
+from pyiceberg.exceptions import (
+    ForbiddenError,
+    NoSuchNamespaceError,
+    NoSuchPropertyException,
+)
 from pyiceberg.table import Table
 
 import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
+from arctic.job.publish.after_write import publish_all
 from arctic.job.tasks.run_tasks import Task
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.job.views.refresh_job import refresh_view
 from arctic.scan.read_summary import ReadSummary
-from arctic.service import ending, heartbeat
+from arctic.service import ending, heartbeat, table_work
 from arctic.service.ending import Ending
 from arctic.service.executors.task_place import ThreadPlace
 from arctic.service.heartbeat import Heartbeat
@@ -117,6 +123,67 @@ def test_views_that_ask_for_it_are_refreshed(lake: Lake) -> None:
     lake.service().run_once()
     assert not lake.tables("refreshed")
     assert not lake.tables("failed")
+
+
+def test_a_round_does_all_that_is_due_in_a_table_whatever_is_done_with_it_at_its_turn(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is published while the other is optimized, and nothing else is left then."""
+    lake.make("db.a", **{"table-expire.enabled": "false"})
+    lake.make("db.v", **{"table-expire.enabled": "false", "self-publishing.enabled": "true"})
+    lake.now_ms = time.time_ns() // 1_000_000  # so that the first one is the one that waits longer
+    service = lake.service(groups={"default": 1})
+
+    def slow(*args: Any, **options: Any) -> Any:
+        with lake.spoke:
+            assert lake.spoke.wait_for(lambda: lake.tables("optimized") == ["db.a"], timeout=60)
+        while "db.a" in service.busy_tables():
+            time.sleep(0.01)
+        return publish_all(*args, **options)
+
+    monkeypatch.setattr(table_work, "publish_all", slow)
+    service.run_once()
+
+    assert lake.tables("optimized") == ["db.a", "db.v"]
+    assert lake.tables("published") == ["db.v"]
+
+
+def test_a_view_that_others_refreshed_at_the_same_time_is_tried_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may have read its sources as they were before; it is no failure."""
+    lake.make("db.t", **{"self-optimizing.enabled": "false", "table-expire.enabled": "false"})
+    every = {"self-refreshing.interval": "0", "self-optimizing.enabled": "false"}
+    arctic.materialize("SELECT id FROM db.t", "db.v", properties=every, warehouse=lake.warehouse)
+    rows = pa.table({"id": [3], "name": ["new"]}, schema=SCHEMA)
+    arctic.write("db.t", rows, mode="upsert", warehouse=lake.warehouse)
+    outrun = [True]
+
+    def slower(*args: Any, **options: Any) -> Any:
+        if outrun:
+            outrun.clear()
+            raise arctic.ConflictError("view 'db.v' was refreshed by others meanwhile")
+        return refresh_view(*args, **options)
+
+    monkeypatch.setattr(table_work, "refresh_view", slower)
+    service = lake.service()
+    service.run_once()
+    assert not lake.tables("refreshed")
+
+    service = lake.service()
+    outrun.append(True)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    while outrun or service.busy_tables():
+        time.sleep(0.01)
+    lake.now_ms += 60_000
+    service.nudge("db.v")
+    lake.wait_for("refreshed")
+    service.stop()
+    thread.join(60)
+
+    assert not lake.tables("failed")
+    assert arctic.read("db.v", warehouse=lake.warehouse).read_all().num_rows == 3
 
 
 def test_poisoned_tables_stop_nobody(lake: Lake) -> None:
@@ -318,6 +385,87 @@ def test_a_clock_that_is_set_ahead_makes_nothing_old(lake: Lake) -> None:
     (facts,) = (facts for event, facts in lake.said if event == "cleaned")
     assert facts["change_file"]
     assert lake.rows("db.t") == FRESH
+
+
+def test_a_clock_that_is_set_ahead_takes_no_snapshot_of_a_published_table(lake: Lake) -> None:
+    """They are kept for an hour, and begun within one."""
+    shown = {"self-publishing.enabled": "true", "snapshot.keep.duration": "1h"}
+    lake.make("db.t", **shown, **{"snapshot.keep.min-count": "1", "table-expire.enabled": "false"})
+    for _ in range(2):
+        lake.service().run_once()
+        lake.upsert("db.t")
+    read = load_table(open_catalog(lake.config), ("db", "t_fresh"))
+    assert read is not None
+    kept = {each.snapshot_id for each in read.metadata.snapshots}
+    lake.now_ms += 24 * HOUR_MS
+    lake.jumped_ms = 24 * HOUR_MS
+
+    lake.service().run_once()
+
+    read = load_table(open_catalog(lake.config), ("db", "t_fresh"))
+    assert read is not None
+    assert kept < {each.snapshot_id for each in read.metadata.snapshots}
+    lake.jumped_ms = 0
+    lake.upsert("db.t")
+    lake.service().run_once()
+    read = load_table(open_catalog(lake.config), ("db", "t_fresh"))
+    assert read is not None
+    assert not kept & {each.snapshot_id for each in read.metadata.snapshots}
+
+
+def test_a_clock_that_is_set_back_keeps_no_table_from_its_turn(lake: Lake) -> None:
+    """It was hours ahead when the table was optimized."""
+    right_ms = lake.now_ms
+    lake.now_ms += 10 * HOUR_MS
+    lake.make("db.t", **{"self-optimizing.min-plan-interval": "0", "table-expire.enabled": "false"})
+    service = lake.service()
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    lake.wait_for("optimized")
+    while service.busy_tables():
+        time.sleep(0.01)
+    lake.forget()
+
+    lake.now_ms = right_ms
+    lake.upsert("db.t")
+    service.nudge("db.t")
+    lake.wait_for("optimized")
+    service.stop()
+    thread.join(60)
+
+
+def test_a_namespace_that_the_catalog_refuses_hides_no_other(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is a table in it gone; one that is dropped between two lists has none."""
+    quiet = {"self-optimizing.enabled": "false", "table-expire.enabled": "false"}
+    for name in ("gone.t", "mine.t", "theirs.t"):
+        lake.make(name, **quiet)
+    service = lake.service()
+    service.look()
+    lists, is_refused = SqlCatalog.list_tables, [True]
+
+    def refuse(self: SqlCatalog, namespace: tuple[str, ...]) -> Any:
+        if namespace[0] == "theirs" and is_refused:
+            raise ForbiddenError("not yours")
+        if namespace[0] == "gone":
+            raise NoSuchNamespaceError("gone")
+        return lists(self, namespace)
+
+    monkeypatch.setattr(SqlCatalog, "list_tables", refuse)
+    lake.make("mine.u", **quiet)
+    service.look()
+    assert lake.tables("found") == ["gone.t", "mine.t", "mine.u", "theirs.t"]
+    assert lake.tables("dropped") == ["gone.t"]
+    assert set(service.watch.told) == {"theirs", "theirs.t"}
+    assert "ForbiddenError: not yours" in service.watch.told["theirs"]
+
+    is_refused.clear()
+    service.look()
+    service.stop()
+    assert not service.watch.told
+    assert [each.name for each in service.watch.seen] == ["mine.t", "mine.u", "theirs.t"]
+    assert lake.tables("dropped") == ["gone.t"]
 
 
 def test_a_table_that_a_catalog_refuses_with_an_odd_error_hides_no_other(

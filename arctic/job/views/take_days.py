@@ -3,15 +3,13 @@
 Rules:
     - The number of a refresh is that of its day since 1970, so a day is in the view once, whoever
       takes it again.
-    - Sources are read as of the end of the day by the times of their commits, all at one moment. A
-      commit bears the time at which it was begun, so a day is left alone for a while.
+    - Sources are read as of the end of the day by the times of their commits, all at one moment.
     - The view is a consumer at the end of its last day: expiry leaves what the next days need.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from arctic.errors import NotFoundError
@@ -22,24 +20,7 @@ from arctic.job.views.view_columns import columns_read
 from arctic.job.views.view_plan import ViewPlan, whole_rows
 from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace
-
-DAY_MS = 24 * 60 * 60 * 1000
-GRACE_MS = 10 * 60 * 1000
-"""How long after its end a day is taken, at the earliest."""
-
-
-def due_days(last: int, now_ms: int) -> Sequence[int]:
-    """Return the days that are over and not in the view, as days since 1970.
-
-    Args:
-        last: the last one that was taken; -1: none, it begins with the last one that is over.
-        now_ms: milliseconds since 1970-01-01 UTC.
-
-    >>> due_days(-1, 5 * DAY_MS + GRACE_MS), due_days(2, 5 * DAY_MS + GRACE_MS - 1)
-    (range(4, 5), range(3, 4))
-    """
-    over = (now_ms - GRACE_MS) // DAY_MS
-    return range(over - 1 if last < 0 else last + 1, over)
+from arctic.views.days_over import DAY_MS, due_days
 
 
 def take_days(

@@ -51,7 +51,7 @@ def serve_catalogs(
         say: of a catalog, is called with each event and its facts.
         spark_runner: runs the tasks of groups whose executors are of Spark.
         beside: of a catalog, what is to run as long as its service does; None: nothing.
-        ending: how long it takes to end.
+        ending: of all of them, how long it takes.
 
     Raises:
         ArcticError: the first failure, after all others have done what is due; or, where they go
@@ -69,11 +69,13 @@ def serve_catalogs(
             say=say(name),
             spark_runner=spark_runner,
             beside=None if beside is None else beside(name),
-            ending=ending,
             warehouse=None,
             catalog=catalogs[name],
         )
-        while (error := _failure(serve)) is not None and not ends.is_set():
+        while not ends.is_set():
+            error = _failure(partial(serve, ending=Ending(ending)))
+            if error is None or ends.is_set():
+                return
             is_final = isinstance(error, _FINAL)
             if is_final or once:
                 failures[name] = error

@@ -59,15 +59,17 @@ class History:
         self._lock = threading.Lock()
         self._database = _opened(path)
         self._run(_lose_unfinished)
+        self._newest = self._run(_newest)
+        """The id that was given last: where the file fails, no other process gets it in memory."""
 
     def begin(self, **facts: Any) -> int:
         """Add a process, and return its id."""
 
         def insert(database: sqlite3.Connection) -> int:
-            (newest,) = database.execute("SELECT coalesce(max(id), 0) FROM processes").fetchone()
-            record = ProcessRecord(id=newest + 1, **facts)
+            record = ProcessRecord(id=max(_newest(database), self._newest) + 1, **facts)
+            self._newest = record.id
             _insert(database, "processes", _values(record))
-            old = newest + 1 - _MOST_PROCESSES
+            old = record.id - _MOST_PROCESSES
             database.execute("DELETE FROM processes WHERE id <= ?", (old,))
             database.execute("DELETE FROM tasks WHERE process_id <= ?", (old,))
             return record.id
@@ -188,6 +190,12 @@ def _prepare(database: sqlite3.Connection, path: str | None) -> None:
         for text in _TABLES:
             database.execute(text)
         database.commit()
+
+
+def _newest(database: sqlite3.Connection) -> int:
+    """Return the greatest id that was given; 0: none was."""
+    (newest,) = database.execute("SELECT coalesce(max(id), 0) FROM processes").fetchone()
+    return int(newest)
 
 
 def _lose_unfinished(database: sqlite3.Connection) -> None:

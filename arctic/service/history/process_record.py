@@ -16,7 +16,7 @@ class ProcessStatus(Enum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     LEASED = "leased"
-    """Another service had the table."""
+    """Another service had the table, or others were faster."""
     LOST = "lost"
     """The service ended before it did."""
 

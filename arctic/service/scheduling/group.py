@@ -11,7 +11,7 @@ hang for ever.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from arctic.service.scheduling.outlook import Outlook
 from arctic.service.scheduling.ranks import WINDOW_MS, Scheduler
@@ -19,6 +19,7 @@ from arctic.service.scheduling.slot_usage import SlotUsage
 from arctic.service.scheduling.table_queue import Queued, Start, TableQueue
 from arctic.service.scheduling.table_state import TableState, TableTerms
 from arctic.service.scheduling.task_queue import EndedTask, HeldTask, TaskKey, TaskQueue
+from arctic.service.scheduling.tries import Wait
 
 _SILENT_MS = 600_000
 
@@ -32,8 +33,8 @@ class Group:
         self._usage = SlotUsage(window_ms)
         self._tables = TableQueue(scheduler, usage=self._usage)
         self._tasks = TaskQueue()
-        self._heard_ms: dict[str, int] = {}
-        """Processes that have begun, and when they last did something."""
+        self._heard: dict[str, Wait] = {}
+        """Processes that have begun, and how long they take room without being heard of."""
 
     def looked(
         self, name: str, terms: TableTerms, normal: Outlook, in_peak: Outlook, now_ms: int
@@ -45,10 +46,13 @@ class Group:
         """Drop a table; a process of it that runs is told by its end."""
         self._tables.forget(name)
 
-    def block(self, name: str, until_ms: int) -> None:
-        """Keep a table from being worked on; a process that has begun and has no tasks is over."""
-        self._heard_ms.pop(name, None)
-        self._tables.block(name, until_ms)
+    def block(self, name: str, block: Wait | None) -> None:
+        """Keep a table from being worked on for some time, or no longer.
+
+        A process of it that has begun, and has no tasks, is over.
+        """
+        self._heard.pop(name, None)
+        self._tables.block(name, block)
 
     def state(self, name: str) -> TableState | None:
         """Return what is known of a table; None: nothing."""
@@ -79,16 +83,20 @@ class Group:
         """Return which executor has which task."""
         return self._tasks.held()
 
-    def begin(self, now_ms: int) -> Start | None:
+    def begin(self, now_ms: int, busy: Container[str] = ()) -> Start | None:
         """Begin a process where an executor would be idle; None: there is no room, or no table.
 
         It takes room until ``end_process``; its tasks are told by ``planned``, if there are any.
+
+        Args:
+            now_ms: the time.
+            busy: tables that something else is done with.
         """
         if self._tasks.waiting or self._room_taken(now_ms) >= self.slots:
             return None
-        start = self._tables.next(now_ms, slots=self.slots)
+        start = self._tables.next(now_ms, slots=self.slots, busy=busy)
         if start is not None:
-            self._heard_ms[start.name] = now_ms
+            self._hear(start.name, now_ms)
         return start
 
     def planned(self, table: str, weights: Sequence[int]) -> None:
@@ -116,27 +124,34 @@ class Group:
 
     def end_process(self, table: str, now_ms: int, *, is_good: bool) -> None:
         """Take note that a process is over, committed or not."""
-        self._heard_ms.pop(table, None)
+        self._heard.pop(table, None)
         self._tables.ended(table, now_ms, is_good=is_good)
 
     def forgive(self, since_ms: int) -> None:
         """Forget the failures since a time, which were no fault of the tables."""
         self._tables.forgive(since_ms)
 
-    def postpone(self, table: str, until_ms: int) -> None:
-        """Take note that the process of a table was cancelled: it is tried again at a time."""
-        self._heard_ms.pop(table, None)
-        self._tables.postpone(table, until_ms)
+    def pardon(self, table: str) -> None:
+        """Forget all failures of a table, which is no longer to be optimized by itself."""
+        self._tables.pardon(table)
+
+    def postpone(self, table: str, wait: Wait) -> None:
+        """Take note that the process of a table was cancelled: it is tried again after a while."""
+        self._heard.pop(table, None)
+        self._tables.postpone(table, wait)
 
     def _room_taken(self, now_ms: int) -> int:
         return sum(
-            now_ms - heard_ms < _SILENT_MS or self._tasks.is_running(table)
-            for table, heard_ms in self._heard_ms.items()
+            not silence.is_over(now_ms) or self._tasks.is_running(table)
+            for table, silence in self._heard.items()
         )
 
+    def _hear(self, table: str, now_ms: int) -> None:
+        self._heard[table] = Wait(since_ms=now_ms, for_ms=_SILENT_MS)
+
     def _counted(self, ended: EndedTask, now_ms: int) -> EndedTask:
-        if ended.table in self._heard_ms:
-            self._heard_ms[ended.table] = now_ms
+        if ended.table in self._heard:
+            self._hear(ended.table, now_ms)
         if self._tables.state(ended.table) is not None:
             self._usage.record(ended.table, ended.used_ms, now_ms)
         return ended

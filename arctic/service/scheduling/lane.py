@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from arctic.service.scheduling.tries import Wait
+
 _LONG_MS = 600_000
 _MOST_AT_A_TIME = 8
 
 
 @dataclass(slots=True)
 class Lane:
-    """Who is at work, and since when."""
+    """Who is at work, and how long others wait for it."""
 
-    _begun: dict[str, int] = field(default_factory=dict)
+    _begun: dict[str, Wait] = field(default_factory=dict)
 
     def __contains__(self, name: str) -> bool:
         """Say whether a table is at work."""
@@ -25,13 +27,12 @@ class Lane:
 
     def is_free(self, now_ms: int) -> bool:
         """Say whether another may begin."""
-        # A clock that was set back makes nobody wait for longer.
-        is_waited_for = any(abs(now_ms - began_ms) < _LONG_MS for began_ms in self._begun.values())
+        is_waited_for = any(not wait.is_over(now_ms) for wait in self._begun.values())
         return not is_waited_for and len(self._begun) < _MOST_AT_A_TIME
 
     def begin(self, name: str, now_ms: int) -> None:
         """Take note of a table that begins."""
-        self._begun[name] = now_ms
+        self._begun[name] = Wait(since_ms=now_ms, for_ms=_LONG_MS)
 
     def end(self, name: str) -> None:
         """Take note that it has ended."""

@@ -1,4 +1,9 @@
-"""The tables that are to be published: one at a time, each as often as it is found changed."""
+"""The tables that are to be published: one at a time, each as often as it is found changed.
+
+Rules:
+    - They come in the order of being found. One that failed comes after those that wait by then,
+      once it was left alone for a while.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from arctic.service.scheduling.lane import Lane
+from arctic.service.scheduling.tries import UNTRIED, Tries
 
 Places = tuple[str, ...]
 """Of the metadata of a table, which are others after every commit."""
@@ -13,18 +19,12 @@ Places = tuple[str, ...]
 
 @dataclass(slots=True)
 class PublishQueue:
-    """What was published last of each table, and which wait, in the order of being found."""
+    """What was published last of each table, and which wait."""
 
     _waiting: dict[str, Places] = field(default_factory=dict)
     _shown: dict[str, Places] = field(default_factory=dict)
-    _failed: set[str] = field(default_factory=set)
+    _failed: dict[str, Tries] = field(default_factory=dict)
     _lane: Lane = field(default_factory=Lane)
-
-    def begin_look(self) -> None:
-        """Let tables wait again where publishing failed: all of them are looked at now."""
-        for name in self._failed:
-            self._shown.pop(name, None)
-        self._failed.clear()
 
     def looked(self, name: str, places: Places, *, is_wished: bool) -> None:
         """Take note of a table as it is now."""
@@ -35,21 +35,35 @@ class PublishQueue:
 
     def forget(self, name: str) -> None:
         """Drop a table."""
-        self._waiting.pop(name, None)
-        self._shown.pop(name, None)
-        self._failed.discard(name)
+        for known in (self._waiting, self._shown, self._failed):
+            known.pop(name, None)
+
+    def forgive(self, since_ms: int) -> None:
+        """Let tables be tried at once that failed since a time by no fault of their own."""
+        self._failed = {name: each.forgiven(since_ms) for name, each in self._failed.items()}
 
     def begin(self, busy: Container[str], now_ms: int) -> str | None:
         """Return the table that is to be published now, which is taken to have begun."""
-        name = next((each for each in self._waiting if each not in busy), None)
-        if name is None or not self._lane.is_free(now_ms):
+        if not self._lane.is_free(now_ms):
+            return None
+        free = (name for name in self._waiting if name not in busy)
+        name = next((each for each in free if self._tries(each).may_begin(now_ms)), None)
+        if name is None:
             return None
         self._lane.begin(name, now_ms)
         self._shown[name] = self._waiting.pop(name)
         return name
 
-    def ended(self, name: str, *, is_good: bool) -> None:
+    def ended(self, name: str, now_ms: int, *, is_good: bool) -> None:
         """Take note that it is over."""
         self._lane.end(name)
-        if not is_good:
-            self._failed.add(name)
+        if name not in self._shown:
+            return  # It was dropped, or is wished no more.
+        if is_good:
+            self._failed.pop(name, None)
+        else:
+            self._failed[name] = self._tries(name).failed(now_ms)
+            self._waiting.setdefault(name, self._shown.pop(name))
+
+    def _tries(self, name: str) -> Tries:
+        return self._failed.get(name, UNTRIED)

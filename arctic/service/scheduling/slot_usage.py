@@ -23,7 +23,8 @@ class SlotUsage:
         spent = self._spent.get(table)
         if spent is None:
             return 0
-        while spent and spent[0][0] <= now_ms - self._window_ms:
+        # What is told of a time beyond now counts as long as it is away: the clock was set back.
+        while spent and abs(now_ms - spent[0][0]) >= self._window_ms:
             self._sums[table] -= spent.popleft()[1]
         return self._sums[table]
 

@@ -8,7 +8,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from arctic.service.scheduling.outlook import Outlook
@@ -16,6 +16,7 @@ from arctic.service.scheduling.peak import stretch
 from arctic.service.scheduling.ranks import Candidate, Scheduler, ranked
 from arctic.service.scheduling.slot_usage import SlotUsage
 from arctic.service.scheduling.table_state import Phase, TableState, TableTerms
+from arctic.service.scheduling.tries import Wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +75,10 @@ class TableQueue:
         self._due.discard(name)
         self._usage.forget(name)
 
-    def block(self, name: str, until_ms: int) -> None:
+    def block(self, name: str, block: Wait | None) -> None:
         """Keep a table from being worked on for some time; also ends a run that did nothing."""
         if name in self._tables:
-            self._keep(self._tables[name].blocked(until_ms))
+            self._keep(self._tables[name].blocked(block))
 
     def ended(self, name: str, now_ms: int, *, is_good: bool) -> None:
         """Take note that the run of a table has ended."""
@@ -90,19 +91,25 @@ class TableQueue:
         for state in list(self._tables.values()):
             self._keep(state.forgiven(since_ms))
 
-    def postpone(self, name: str, until_ms: int) -> None:
+    def pardon(self, name: str) -> None:
+        """Forget all failures of a table."""
+        if name in self._tables:
+            self._keep(self._tables[name].forgiven(0))
+
+    def postpone(self, name: str, wait: Wait) -> None:
         """Take note that the run of a table was cancelled."""
         if name in self._tables:
-            self._keep(self._tables[name].postponed(until_ms))
+            self._keep(self._tables[name].postponed(wait))
 
-    def next(self, now_ms: int, *, slots: int) -> Start | None:
+    def next(self, now_ms: int, *, slots: int, busy: Container[str]) -> Start | None:
         """Choose the table that is worked on now; None: none can be.
 
         Args:
             now_ms: the time.
             slots: that the group has, for telling a peak.
+            busy: tables that something else is done with.
         """
-        pending, is_peak = self._ready(now_ms, slots)
+        pending, is_peak = self._ready(now_ms, slots, busy)
         if not pending:
             return None
         first = min(
@@ -129,7 +136,7 @@ class TableQueue:
         found.sort(key=lambda each: ranked(self._scheduler, each, now_ms))
         names = {each.name for each in found}
         others = [each for each in self._pending(now_ms, stretched=1) if each.name not in names]
-        others.sort(key=lambda each: (each.waits_since_ms, each.name))
+        others.sort(key=lambda each: (each.waits_since_ms(now_ms), each.name))
         found += [self._candidate(each, now_ms, is_peak=False) for each in others]
         return [
             Queued(
@@ -152,17 +159,21 @@ class TableQueue:
     def longest_wait_ms(self, now_ms: int) -> int:
         """Return how long the one waits that waits longest; 0 where none does."""
         pending = self._pending(now_ms, stretched=1)
-        return max((now_ms - state.waits_since_ms for state in pending), default=0)
+        return max((now_ms - state.waits_since_ms(now_ms) for state in pending), default=0)
 
-    def _ready(self, now_ms: int, slots: int) -> tuple[list[TableState], bool]:
+    def _ready(
+        self, now_ms: int, slots: int, busy: Container[str] = ()
+    ) -> tuple[list[TableState], bool]:
         """Return the tables one of which is begun next, and whether no full is to be run."""
         normal = self._pending(now_ms, stretched=1)
         stretched = _stretched(normal, slots)
         pending = self._pending(now_ms, stretched=stretched) if stretched > 1 else normal
-        if pending:
-            return pending, stretched > 1
+        free = [state for state in pending if state.name not in busy]
+        if free:
+            return free, stretched > 1
         # Nothing else can be begun: the slot would be idle.
-        return [state for state in normal if state.peak_outlook.due is None], False
+        fulls = [state for state in normal if state.peak_outlook.due is None]
+        return [state for state in fulls if state.name not in busy], False
 
     def _pending(self, now_ms: int, *, stretched: float) -> list[TableState]:
         due = map(self._tables.__getitem__, self._due)
@@ -175,7 +186,7 @@ class TableQueue:
             quota=state.terms.quota,
             reads_per_hour=state.terms.reads_per_hour,
             served_ms=state.served_ms(now_ms),
-            waits_since_ms=state.waits_since_ms,
+            waits_since_ms=state.waits_since_ms(now_ms),
             used_ms=self._usage.used_ms(state.name, now_ms),
         )
 

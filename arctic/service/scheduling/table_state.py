@@ -1,8 +1,7 @@
 """What a group knows of one table: a value, and a new one after each event.
 
 Rules:
-    - A table that fails is tried again, after a wait that doubles up to an hour. It takes no slot
-      meanwhile.
+    - A table that fails takes no slot until it is tried again.
     - What is not known to be wrong with it now does not count: one success ends every wait.
 """
 
@@ -12,9 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from arctic.service.scheduling.outlook import NOTHING_DUE, Outlook
-
-_FIRST_BACK_OFF_MS = 60_000
-_MOST_BACK_OFF_MS = 3_600_000
+from arctic.service.scheduling.tries import UNTRIED, Tries, Wait
 
 
 class Phase(Enum):
@@ -57,12 +54,10 @@ class TableState:
     peak_outlook: Outlook = NOTHING_DUE
     """The same without a full."""
     due_since_ms: int | None = None
-    ended_ms: int | None = None
-    """When its last run ended, however."""
-    blocked_until_ms: int = 0
-    retry_at_ms: int = 0
-    failures: int = 0
-    """In a row."""
+    tries: Tries = UNTRIED
+    """Its runs, those that were cancelled among them."""
+    block: Wait | None = None
+    """It is kept from being worked on; None: it is not."""
     is_running: bool = False
 
     def looked(
@@ -72,13 +67,13 @@ class TableState:
         since = self.due_since_ms
         if normal.due is None:
             since = None
-        elif since is None:
+        elif since is None or since > now_ms:  # else the clock was set back since
             since = now_ms
         return replace(self, terms=terms, outlook=normal, peak_outlook=in_peak, due_since_ms=since)
 
-    def blocked(self, until_ms: int) -> TableState:
-        """Keep it from being worked on for some time."""
-        return replace(self, blocked_until_ms=until_ms, is_running=False)
+    def blocked(self, block: Wait | None) -> TableState:
+        """Keep it from being worked on for some time, or no longer."""
+        return replace(self, block=block, is_running=False)
 
     def started(self) -> TableState:
         """Take note that a run has begun."""
@@ -92,46 +87,36 @@ class TableState:
             outlook=NOTHING_DUE,
             peak_outlook=NOTHING_DUE,
             due_since_ms=None,
-            ended_ms=now_ms,
-            retry_at_ms=0,
-            failures=0,
+            tries=self.tries.succeeded(now_ms),
         )
 
     def failed(self, now_ms: int) -> TableState:
         """Take note that a run has failed."""
-        wait = min(_MOST_BACK_OFF_MS, _FIRST_BACK_OFF_MS << min(self.failures, 16))
-        return replace(
-            self,
-            is_running=False,
-            ended_ms=now_ms,
-            retry_at_ms=now_ms + wait,
-            failures=self.failures + 1,
-        )
+        return replace(self, is_running=False, tries=self.tries.failed(now_ms))
 
     def forgiven(self, since_ms: int) -> TableState:
         """Take note that what failed since a time was no failure of the table."""
-        if not self.failures or self.ended_ms is None or self.ended_ms < since_ms:
-            return self
-        return replace(self, retry_at_ms=0, failures=0)
+        return replace(self, tries=self.tries.forgiven(since_ms))
 
-    def postponed(self, until_ms: int) -> TableState:
+    def postponed(self, wait: Wait) -> TableState:
         """Take note that a run was cancelled, which is no failure of the table."""
-        return replace(self, is_running=False, retry_at_ms=until_ms)
+        return replace(self, is_running=False, tries=self.tries.put_off(wait))
 
     def served_ms(self, now_ms: int) -> int:
         """Return when it was last optimized, here or by another, or else was met.
 
         A time beyond now is that of another clock, and counts as if it lay as far in the past.
         """
-        told_ms = self.terms.optimized_ms
-        known = [each for each in (self.ended_ms, told_ms) if each is not None]
-        return now_ms - min((abs(now_ms - each) for each in known), default=now_ms - self.met_ms)
+        told = (self.tries.ended_ms, self.terms.optimized_ms)
+        known = [each for each in told if each is not None] or [self.met_ms]
+        return now_ms - min(abs(now_ms - each) for each in known)
 
-    def rests_until_ms(self, stretched: float) -> int:
-        """Return when the interval between two runs is over."""
-        if self.ended_ms is None:
-            return 0
-        return self.ended_ms + int(self.terms.min_interval_ms * stretched)
+    def rest(self, stretched: float) -> Wait | None:
+        """Return the interval between two runs; None: there was none yet."""
+        if self.tries.ended_ms is None:
+            return None
+        for_ms = int(self.terms.min_interval_ms * stretched)
+        return Wait(since_ms=self.tries.ended_ms, for_ms=for_ms)
 
     def phase(self, now_ms: int, *, stretched: float) -> Phase:
         """Say where it stands."""
@@ -139,16 +124,29 @@ class TableState:
             return Phase.RUNNING
         if (self.peak_outlook if stretched > 1 else self.outlook).due is None:
             return Phase.IDLE
-        if now_ms < self.blocked_until_ms:
+        if self.block is not None and not self.block.is_over(now_ms):
             return Phase.BLOCKED
-        if now_ms < self.retry_at_ms:
+        if not self.tries.may_begin(now_ms):
             return Phase.BACKING_OFF
-        if now_ms < self.rests_until_ms(stretched):
+        rest = self.rest(stretched)
+        if rest is not None and not rest.is_over(now_ms):
             return Phase.RESTING
         return Phase.PENDING
 
-    @property
-    def waits_since_ms(self) -> int:
-        """Since when it could have been worked on, had there been no peak."""
+    def wait(self, phase: Phase, stretched: float) -> Wait | None:
+        """Return what it waits for in a phase; None: for nothing that ends by itself."""
+        if phase is Phase.BLOCKED:
+            return self.block
+        if phase is Phase.BACKING_OFF:
+            return self.tries.wait
+        return self.rest(stretched) if phase is Phase.RESTING else None
+
+    def waits_since_ms(self, now_ms: int) -> int:
+        """Return since when it could have been worked on, had there been no peak.
+
+        A wait that would end beyond now, and is over, began before the clock was set back.
+        """
         due = self.met_ms if self.due_since_ms is None else self.due_since_ms
-        return max(due, self.blocked_until_ms, self.retry_at_ms, self.rests_until_ms(1))
+        waits = (self.block, self.tries.wait, self.rest(1))
+        times = (due, *(each.until_ms for each in waits if each is not None))
+        return max((each for each in times if each <= now_ms), default=now_ms)

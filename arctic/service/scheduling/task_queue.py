@@ -115,7 +115,7 @@ class TaskQueue:
         began_ms = self._held.get(executor, {}).pop(key, None)
         if began_ms is None:
             return None
-        return self._ended(key, now_ms - began_ms, is_good=is_good)
+        return self._ended(key, _passed_ms(began_ms, now_ms), is_good=is_good)
 
     def lose(self, executor: str, now_ms: int) -> tuple[EndedTask, ...]:
         """Take the tasks of an executor back that has died."""
@@ -126,7 +126,7 @@ class TaskQueue:
             can_retry = process.is_good and process.lost[key.number] < _MOST_LOST
             if can_retry:
                 process.waiting.append(key.number)
-            ended.append(self._ended(key, now_ms - began_ms, is_good=can_retry))
+            ended.append(self._ended(key, _passed_ms(began_ms, now_ms), is_good=can_retry))
         return tuple(ended)
 
     def cancel(self, table: str) -> bool:
@@ -152,3 +152,8 @@ class TaskQueue:
         return EndedTask(
             table=key.table, used_ms=used_ms, process_over=is_over, is_good=process.is_good
         )
+
+
+def _passed_ms(began_ms: int, now_ms: int) -> int:
+    """Return the slot time of a task; none where the clock was set back by more than it took."""
+    return max(0, now_ms - began_ms)

@@ -91,6 +91,7 @@ class TableView:
         lease = seen.lease if seen.lease is not None and seen.lease.holds(now_ms) else None
         is_held = lease is not None and lease.keeps_out(owner, now_ms)
         phase = None if state is None else state.phase(now_ms, stretched=stretched)
+        wait = None if state is None or phase is None else state.wait(phase, stretched)
         look = seen.look
         if state is not None:
             due = state.outlook.due
@@ -108,15 +109,17 @@ class TableView:
             behind_ms=None if look is None else look.behind_ms(now_ms),
             due=None if due is None else due.value,
             phase=None if phase is None else phase.value,
-            failures=0 if state is None else state.failures,
+            failures=0 if state is None else state.tries.failures,
             last_failures=failed or None,
             is_worked_on=doing is not None,
             doing=doing,
-            waits_since_ms=state.waits_since_ms if state and phase is Phase.PENDING else None,
-            next_ms=None if state is None else _next_ms(state, phase, stretched),
+            waits_since_ms=state.waits_since_ms(now_ms)
+            if state and phase is Phase.PENDING
+            else None,
+            next_ms=None if wait is None else wait.until_ms,
             lease_owner=None if lease is None else lease.owner,
             lease_until_ms=None if lease is None else lease.until_ms,
-            optimized_ms=None if state is None else state.ended_ms,
+            optimized_ms=None if state is None else state.tries.ended_ms,
             cleaned_ms=seen.wishes.cleaned_ms,
         )
 
@@ -135,11 +138,3 @@ def _standing(
     if phase is None:
         return "of another group" if seen.look is None else "looked at"
     return _STATES[phase]
-
-
-def _next_ms(state: TableState, phase: Phase | None, stretched: float) -> int | None:
-    if phase is Phase.BLOCKED:
-        return state.blocked_until_ms
-    if phase is Phase.BACKING_OFF:
-        return state.retry_at_ms
-    return state.rests_until_ms(stretched) if phase is Phase.RESTING else None

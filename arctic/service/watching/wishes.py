@@ -13,7 +13,7 @@ from arctic.optimizing.settings import min_plan_interval_ms
 from arctic.service.scheduling.refresh_queue import Refreshing
 from arctic.service.scheduling.table_state import TableTerms
 from arctic.table.property_names import VIEW
-from arctic.views.view_definition import ViewDefinition
+from arctic.views.view_definition import DAYS, ViewDefinition
 
 
 class CleaningStep(Enum):
@@ -58,6 +58,17 @@ class Wishes:
             cleaned_ms=cleaned_ms(properties),
         )
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What is to be done by itself: ``optimize``, ``clean``, ``publish``, ``refresh``."""
+        wished = {
+            "optimize": self.is_optimized,
+            "clean": self.is_cleaned,
+            "publish": self.is_published,
+            "refresh": self.refreshing is not None,
+        }
+        return frozenset(kind for kind, is_wished in wished.items() if is_wished)
+
     def cleaning(self, now_ms: int, *, every_ms: int) -> CleaningStep | None:
         """Say what cleaning is due; None: nothing.
 
@@ -74,4 +85,5 @@ def _refreshing(properties: Mapping[str, str]) -> Refreshing | None:
     every_ms = opt.SELF_REFRESHING_MS.value({}, properties)
     if every_ms is None or VIEW not in properties:
         return None
-    return Refreshing(sources=ViewDefinition.told(properties, "").sources, every_ms=every_ms)
+    view = ViewDefinition.told(properties, "")
+    return Refreshing(sources=view.sources, every_ms=every_ms, is_of_days=view.kind == DAYS)

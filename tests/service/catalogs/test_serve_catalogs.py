@@ -6,14 +6,21 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import arctic
 from arctic.errors import InvalidInputError, NotFoundError
+from arctic.job.upkeep.optimize_job import optimize_table
+from arctic.service import ending, table_work
 from tests.http.test_catalogs_app import catalog_of
 from tests.service.lake import Lake
+from tests.service.outlets.receiver import receiving
+
+QUIET = {"table-expire.enabled": "false"}
 
 
 def test_one_round_does_what_is_due_in_each_and_then_names_the_one_that_is_away(
@@ -32,6 +39,40 @@ def test_one_round_does_what_is_due_in_each_and_then_names_the_one_that_is_away(
     done = {facts["catalog"] for event, facts in said.said if event == "optimized"}
     assert done == {"prod", "dev"}
     assert {facts["catalog"] for event, facts in said.said if event == "failed"} == {"gone"}
+
+
+def test_the_round_of_one_that_takes_long_is_told_of_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other has been done for longer than an end takes."""
+    monkeypatch.setattr(ending, "END_SECONDS", 2.0)
+    lakes = {name: Lake(tmp_path / name) for name in ("long", "short")}
+    lakes["short"].make("db.t", **QUIET, **{"self-optimizing.enabled": "false"})
+    lakes["long"].make("db.t", **QUIET)
+    said = Lake(tmp_path)
+
+    def slow(*args: Any, **options: Any) -> Any:
+        with said.spoke:
+            assert said.spoke.wait_for(lambda: _of("short", "stopped", said), timeout=60)
+        time.sleep(2.5)
+        return optimize_table(*args, **options)
+
+    monkeypatch.setattr(table_work, "optimize_table", slow)
+    with receiving() as receiver:
+        arctic.serve(
+            once=True,
+            catalogs={name: catalog_of(lake) for name, lake in lakes.items()},
+            groups={"default": 1},
+            webhook=receiver.url,
+            say=said.say,
+        )
+
+    told = {(each["catalog"], each["event"]) for each in receiver.arrived}
+    assert {("long", "optimized"), ("long", "stopped")} <= told
+
+
+def _of(catalog: str, event: str, lake: Lake) -> bool:
+    return any(said == event and facts.get("catalog") == catalog for said, facts in lake.said)
 
 
 def test_several_are_not_named_beside_one(tmp_path: Path) -> None:

@@ -123,3 +123,23 @@ def test_a_file_that_is_torn_while_it_is_used_is_told_of_once(
 
     assert history.process(found) is not None
     assert said == ["keeping the history: it goes on in memory"]
+
+
+def test_no_process_is_taken_for_one_of_before_the_file_failed(
+    opened: Open, tmp_path: Path
+) -> None:
+    """Which ends after that, and is not known any more."""
+    path = tmp_path / "history.db"
+    before = opened(str(path))
+    _begin(before)
+    before.close()
+    history = opened(str(path))
+    path.write_bytes(b"torn" * 4_096)
+    first = _begin(history)
+    assert first == 2
+    history.update(1, status=ProcessStatus.FAILED, failure="of another")
+
+    record = history.process(first)
+    assert record is not None
+    assert (record.status, record.failure) == (ProcessStatus.RUNNING, None)
+    assert history.process(1) is None

@@ -14,6 +14,7 @@ from arctic.service.scheduling.outlook import Outlook
 from arctic.service.scheduling.ranks import HELD_MS, SCHEDULERS
 from arctic.service.scheduling.table_state import TableTerms
 from arctic.service.scheduling.task_queue import TaskKey
+from arctic.service.scheduling.tries import Wait
 
 WORK_MS = 60_000
 
@@ -124,7 +125,7 @@ def test_a_blocked_process_gives_its_room_back() -> None:
     start = group.begin(5)
     assert start is not None
 
-    group.block("t0", 1_000)
+    group.block("t0", Wait(since_ms=5, for_ms=995))
 
     following = group.begin(5)
     assert following is not None
@@ -176,3 +177,30 @@ def test_a_process_that_hangs_before_its_tasks_keeps_its_room_for_ten_minutes_on
     group.planned("t1", [1])
     assert group.take("x", 600_005) is not None
     assert group.begin(9_000_000) is None
+
+
+def test_a_table_that_something_else_is_done_with_is_begun_when_that_has_ended() -> None:
+    """Others are begun meanwhile; nothing need let it go on."""
+    group = Group(SCHEDULERS["balanced"], slots=2)
+    look(group, 0, 0.5, 0)
+    look(group, 1, 0.5, 1)
+
+    first = group.begin(5, {"t0": "publish"})
+    assert first is not None
+    assert first.name == "t1"
+    assert group.begin(5, {"t0": "publish"}) is None
+    second = group.begin(5, {})
+    assert second is not None
+    assert second.name == "t0"
+
+
+def test_a_process_of_before_the_clock_was_set_back_takes_no_room_for_ever() -> None:
+    """It may hang; nothing was heard of it for hours, by either clock."""
+    group = Group(SCHEDULERS["balanced"], slots=1)
+    ahead = 10 * 3_600_000
+    look(group, 0, 0.5, ahead)
+    look(group, 1, 0.5, ahead)
+    assert group.begin(ahead) is not None
+    assert group.begin(ahead) is None
+
+    assert group.begin(0) is not None

@@ -37,3 +37,12 @@ def test_a_table_that_is_forgotten_was_given_nothing() -> None:
     usage.forget("a")
 
     assert usage.used_ms("a", 2) == 0
+
+
+def test_what_was_told_by_a_clock_that_was_ahead_does_not_count_for_ever() -> None:
+    """Only what is nearer than the window, before or behind."""
+    usage = SlotUsage(WINDOW)
+    usage.record("a", 7, 1_000)
+    usage.record("a", 5, 20)
+
+    assert usage.used_ms("a", 20) == 5

@@ -41,6 +41,20 @@ def test_a_failed_task_ends_its_process_once_the_others_have_ended() -> None:
     )
 
 
+def test_a_task_took_no_less_than_nothing() -> None:
+    """Where the clock was set back meanwhile; its table would have more than its share."""
+    queue = TaskQueue()
+    queue.add("a", [1, 1])
+    first, second = queue.take("x", 1_000), queue.take("y", 1_000)
+    assert first is not None
+    assert second is not None
+
+    ended = queue.end("x", first, 5, is_good=True)
+    assert ended is not None
+    assert ended.used_ms == 0
+    assert [each.used_ms for each in queue.lose("y", 5)] == [0]
+
+
 def test_a_task_that_cost_three_executors_fails() -> None:
     """Else it would cost all of them."""
     queue = TaskQueue()

@@ -12,6 +12,7 @@ from arctic.optimizing.settings import OptimizeType
 from arctic.page.gather.gather_state import gather_state
 from arctic.service.scheduling.outlook import NOTHING_DUE, Outlook
 from arctic.service.scheduling.table_state import TableState, TableTerms
+from arctic.service.scheduling.tries import Tries, Wait
 from arctic.service.watching.table_view import TableView
 from arctic.service.watching.watch import Watched
 from arctic.service.watching.wishes import Wishes
@@ -29,9 +30,15 @@ PENDING = TableState(
     peak_outlook=DUE,
     due_since_ms=NOW_MS - 2 * MINUTE_MS,
 )
-FAILED = replace(PENDING, failures=2, retry_at_ms=NOW_MS + 3 * MINUTE_MS)
+FAILED = replace(PENDING, tries=Tries(failures=2, wait=Wait(since_ms=NOW_MS, for_ms=3 * MINUTE_MS)))
+A_MINUTE = Wait(since_ms=NOW_MS, for_ms=MINUTE_MS)
 FOREIGN = Lease(owner="other-7", until_ms=NOW_MS + 5 * MINUTE_MS)
 OWN = Lease(owner="me", until_ms=NOW_MS + 5 * MINUTE_MS)
+
+
+def ended(at_ms: int) -> TableState:
+    """Return a table that waits, and of which a run ended at a time."""
+    return replace(PENDING, tries=Tries(ended_ms=at_ms))
 
 
 def view(
@@ -77,10 +84,10 @@ def view(
             "paused ",
         ),
         (None, {}, "of another group "),
-        (replace(PENDING, blocked_until_ms=NOW_MS + MINUTE_MS), {}, "blocked for 1 min"),
-        (replace(PENDING, retry_at_ms=NOW_MS + MINUTE_MS), {}, "cancelled for 1 min"),
-        (replace(PENDING, ended_ms=NOW_MS - MINUTE_MS), {}, "resting for 9 min"),
-        (replace(PENDING, ended_ms=NOW_MS - 11 * MINUTE_MS), {"stretched": 2}, "resting for 9 min"),
+        (PENDING.blocked(A_MINUTE), {}, "blocked for 1 min"),
+        (PENDING.postponed(A_MINUTE), {}, "cancelled for 1 min"),
+        (ended(NOW_MS - MINUTE_MS), {}, "resting for 9 min"),
+        (ended(NOW_MS - 11 * MINUTE_MS), {"stretched": 2}, "resting for 9 min"),
         (replace(PENDING, outlook=NOTHING_DUE), {}, "idle "),
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from arctic.errors import InvalidInputError
+from arctic.service.scheduling.refresh_queue import Refreshing
 from arctic.service.scheduling.table_state import TableTerms
 from arctic.service.watching.wishes import CleaningStep, Wishes
+from arctic.views.view_definition import DAYS, ROWS, ViewDefinition
 
 DAY = 86_400_000
 
@@ -55,3 +57,15 @@ def test_a_table_is_cleaned_an_interval_after_the_dry_run() -> None:
     assert known.cleaning(6 * DAY, every_ms=DAY) is CleaningStep.CLEAN
     assert known.cleaning(0, every_ms=DAY) is CleaningStep.CLEAN
     assert Wishes.of({"table-expire.enabled": "false"}).cleaning(0, every_ms=DAY) is None
+
+
+@pytest.mark.parametrize("kind", [ROWS, DAYS])
+def test_a_view_says_whether_it_is_of_days(kind: str) -> None:
+    """One that is to be refreshed; no other says anything."""
+    view = ViewDefinition(sql="SELECT 1", is_whole=False, sources=("db.t",), kind=kind)
+    asked = {**view.properties, "self-refreshing.interval": "1h"}
+
+    assert Wishes.of(view.properties).refreshing is None
+    assert Wishes.of(asked).refreshing == Refreshing(
+        sources=("db.t",), every_ms=DAY // 24, is_of_days=kind == DAYS
+    )

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from arctic.http import patience
+from arctic.http.patience import slow_callers
 
 SECONDS = 0.15
 LARGE = 50_000_000
@@ -34,9 +34,11 @@ async def _app(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server that has little patience."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", SECONDS)
+    monkeypatch.setattr(slow_callers, "PATIENCE_SECONDS", SECONDS)
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(_app, http=patience.PatientProtocol, lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        _app, http=slow_callers.PatientProtocol, lifespan="off", log_config=None
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -1,0 +1,1 @@
+"""Who keeps others waiting, and for how long: callers who stop, and tables whose storage hangs."""
