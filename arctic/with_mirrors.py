@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arctic.cdc.decode import Decoding
 from arctic.cdc.envelopes import envelope_of
-from arctic.job.mirror.mirror_settings import MirrorReport, MirrorSettings, check_names, target_of
+from arctic.job.mirror.mirror_settings import MirrorReport, MirrorSettings, names_of, target_of
 from arctic.job.mirror.run_mirror import run_mirror
 from arctic.job.mirror.topics.follow_topics import TopicReport, TopicSettings, follow_topics
 from arctic.job.mirror.write_changes import WriteRows, write_here
@@ -203,8 +203,7 @@ def mirror_kafka(
             from Kafka.
         UnsupportedError: the extra ``kafka``, or ``kafka-avro`` for a registry, is not installed.
     """
-    names = dict(target_of(text) for text in as_names(tables))
-    check_names(names)
+    names = names_of(target_of(text) for text in as_names(tables))
     settings = TopicSettings(
         dsn=dsn,
         config=dict(config or {}),

@@ -8,8 +8,8 @@ Rules:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,10 +18,6 @@ import pyarrow as pa
 from arctic.errors import ArcticError, InvalidInputError, StorageError
 from arctic.options import default_parallelism
 
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
-_SEVERAL_ROWS = re.compile(
-    r"\bselect\b|\bover\s*(?:\(|/\*|--)|\(\s*(?:from|with|table)\b", re.IGNORECASE
-)
 _PIECE_ROWS = 2048
 """What DuckDB works on at a time."""
 _THREAD_BYTES = 128 * 2**20
@@ -138,23 +134,41 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def check_expression(given: str) -> str:
-    """Refuse a text that is not one expression over one row, so that it can stand in a statement.
+def said_of_expressions(given: Sequence[str], keys: Iterable[str]) -> list[tuple[int, str, Any]]:
+    """Return what DuckDB's trees of expressions say under some keys, at any depth.
 
-    Rows are evaluated batch by batch: what looks at several of them would see a part.
+    Args:
+        given: texts.
+        keys: of DuckDB's JSON.
+
+    Returns:
+        Place of the text, key, and value: a text or a list of texts.
 
     Raises:
-        InvalidInputError: it is none, or more.
+        InvalidInputError: a text that is not one expression.
     """
-    duckdb = _duckdb()
-    with expression_errors(f"expression {given!r}"):
-        duckdb.SQLExpression(given)
-        duckdb.SQLExpression(f"({given}\n)")  # as it will stand in a statement
-    if _SEVERAL_ROWS.search(_QUOTED.sub(" ", given)):
-        raise InvalidInputError(
-            f"expression {given!r}: expected one over a single row, without SELECT and OVER"
-        )
-    return given
+    duckdb, rows = _duckdb(), []
+    for place, each in enumerate(given):
+        with expression_errors(f"expression {each!r}"):
+            duckdb.SQLExpression(each)
+            duckdb.SQLExpression(f"({each}\n)")  # as it will stand in a statement
+        statement = f"SELECT ({each}\n)"
+        rows.append(f"({place}, {text(statement)})")
+    if not rows:
+        return []
+    listed = ", ".join(text(key) for key in (*keys, "error_message"))
+    with engine() as connection:
+        # Not in Python: what is nested deep is too deep for its JSON.
+        found = connection.execute(
+            f"SELECT place, key, value FROM (VALUES {', '.join(rows)}) AS given(place, statement), "
+            f"json_tree(json_serialize_sql(statement)) WHERE key IN ({listed}) "
+            "AND type IN ('VARCHAR', 'ARRAY')"
+        ).fetchall()
+    said = [(place, key, json.loads(value)) for place, key, value in found]
+    for place, key, value in said:
+        if key == "error_message":
+            raise InvalidInputError(f"expression {given[place]!r}: {value}")
+    return said
 
 
 def tokens(given: str) -> list[str]:

@@ -54,6 +54,9 @@ class SourceTable:
     """Changes when the table is rewritten, of which the log says nothing."""
     is_current: bool
     """Whether the snapshot that looked sees its rows: a rewrite hides them from older ones."""
+    named: int = -1
+    """Of PostgreSQL: changes when the table gets a name or a schema, its old one too, of which the
+    log says nothing."""
     place: int = -1
     """Up to where of the log this is known to hold; -1: the log does not say."""
 

@@ -132,8 +132,10 @@ class TopicReader:
     """Reads Avro; None: messages are texts."""
     _names: dict[str, str] = field(default_factory=dict)
     """Topic -> topic with its id."""
+    ends: dict[Partition, int] = field(default_factory=dict)
+    """Where partitions ended that were read up to there: also beyond what is no message, such as
+    the mark of a transaction."""
     _ended: set[Partition] = field(default_factory=set)
-    _has_ended: set[Partition] = field(default_factory=set)
     _assigned: frozenset[Partition] = frozenset()
 
     def partitions(self, topics: Sequence[str]) -> tuple[Partition, ...]:
@@ -164,11 +166,14 @@ class TopicReader:
         for (topic, number), place in places.items():
             yield (topic.rpartition(":")[0], number), place
 
-    def assign(self, places: Mapping[Partition, int | None]) -> dict[Partition, int]:
+    def assign(
+        self, places: Mapping[Partition, int | None], needed: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
         """Begin to read; return where.
 
         Args:
             places: the offset of the next message of each partition; None: the first there is.
+            needed: from where on no message may be gone; of a partition that is not there, all may.
 
         Raises:
             StorageError: messages that were to be read are gone.
@@ -179,9 +184,10 @@ class TopicReader:
             partition = self.kafka.TopicPartition(topic, number)
             with self._errors(f"look at topic {topic!r}"):
                 first, _ = self.client.get_watermark_offsets(partition, timeout=_SECONDS)
-            if place is not None and place < first:
+            least = needed.get((name, number), first)
+            if least < first:
                 raise StorageError(
-                    f"topic {topic!r}, partition {number}: messages {place} to {first - 1} are "
+                    f"topic {topic!r}, partition {number}: messages {least} to {first - 1} are "
                     "gone from Kafka before they were read; make the tables anew from their source"
                 )
             partition.offset = first if place is None else place
@@ -190,7 +196,7 @@ class TopicReader:
         self.client.assign(given)
         self._assigned = frozenset(places)
         self._ended.clear()
-        self._has_ended.clear()
+        self.ends.clear()
         return begun
 
     @property
@@ -201,7 +207,7 @@ class TopicReader:
     @property
     def has_seen_ends(self) -> bool:
         """Whether every partition was read up to its end at some time."""
-        return self._has_ended >= self._assigned
+        return self.ends.keys() >= self._assigned
 
     def read(self, limit: int, seconds: float) -> Messages:
         """Return the next messages.
@@ -245,10 +251,10 @@ class TopicReader:
                 self._ended.discard(self._place(message))
             elif error.code() == self.kafka.KafkaError._PARTITION_EOF:
                 self._ended.add(self._place(message))
+                self.ends[self._place(message)] = message.offset()
             else:
                 said = without_secrets(error.str())
                 raise StorageError(f"read topic {message.topic()!r}: {said}")
-        self._has_ended |= self._ended
 
     def _place(self, message: Any) -> Partition:
         return self._names[message.topic()], message.partition()

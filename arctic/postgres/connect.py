@@ -21,8 +21,11 @@ _FORMS = {
     "TimeZone": "UTC",
     "IntervalStyle": "postgres",
     "bytea_output": "hex",
-    "extra_float_digits": "1",
+    # All digits on every version: before PostgreSQL 12 a lower number leaves some out.
+    "extra_float_digits": "3",
     "client_encoding": "UTF8",
+    # The plug-in warns of changes that it leaves out.
+    "client_min_messages": "warning",
 }
 
 

@@ -22,7 +22,12 @@ from arctic.postgres.source_tables import may_be_special
 
 _SPECIALS = "'NaN', 'Infinity', '-Infinity'"
 BLOCKS = 1024
-"""Blocks of 8 KiB that one piece is made of."""
+"""Blocks of 8 KiB that one piece is made of, at most."""
+PIECE_BYTES = 8 << 20
+"""Values that one piece is made of, about; the server keeps no value beyond a gigabyte."""
+_LENGTHS = ("text", "character varying", "character", "bytea")
+"""Types whose values tell how long they are without being read; of others what is stored counts,
+which is compressed."""
 
 
 @contextmanager
@@ -75,12 +80,42 @@ def copied(
     columns = ", ".join(f"array_to_json(array_agg({_printed(c)}))::text" for c in table.columns)
     test = " OR ".join(f"format('%s', {name(c.name)}) IN ({_SPECIALS})" for c in special)
     source = f"SELECT {columns} FROM ONLY {name(table.schema)}.{name(table.name)}"
+    only = f" AND ({test})" if only_special else ""
     for first in range(0, count, blocks):
-        place = f"ctid >= '({first},0)'::tid AND ctid < '({first + blocks},0)'::tid"
-        only = f" AND ({test})" if only_special else ""
-        row = fetch(connection, action, f"{source} WHERE {place}{only}")[0]
-        if row[0] is not None:
-            yield _texts(table, row)
+        begin, end = f"({first},0)", f"({first + blocks},0)"
+        for last in _ends(connection, table, begin, end):
+            row = fetch(connection, action, f"{source} WHERE {_between(begin, last)}{only}")[0]
+            begin = last
+            if row[0] is not None:
+                yield _texts(table, row)
+
+
+def _ends(connection: Any, table: SourceTable, begin: str, end: str) -> Iterator[str]:
+    """Yield the places of the last rows of pieces, between two places of a table."""
+    wide = [column for column in table.columns if column.is_toastable]
+    if not wide:
+        yield end
+        return
+    # Large values lie outside of the blocks. A sum of whole numbers may be one that divides to
+    # fractions.
+    size = " + ".join(f"coalesce({_length(column)}::bigint, 0)" for column in wide)
+    query = f"""
+        SELECT DISTINCT ON (part) place::text AS last FROM (
+          SELECT ctid AS place, div(sum({size}) OVER (ORDER BY ctid), {PIECE_BYTES}) AS part
+          FROM ONLY {name(table.schema)}.{name(table.name)} WHERE {_between(begin, end)}) AS cut
+        ORDER BY part, place DESC"""
+    for (place,) in fetch(connection, f"look at the rows of {table.full_name}", query):
+        yield place
+
+
+def _between(begin: str, end: str) -> str:
+    """Return the condition of rows after a place of a table, up to another one."""
+    return f"ctid > '{begin}'::tid AND ctid <= '{end}'::tid"
+
+
+def _length(column: TableColumn) -> str:
+    function = "octet_length" if column.type.split("(")[0] in _LENGTHS else "pg_column_size"
+    return f"{function}({name(column.name)})"
 
 
 def _printed(column: TableColumn) -> str:

@@ -8,8 +8,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -20,11 +21,16 @@ from arctic.postgres.connect import connect, fetch
 from arctic.retry import RetryPolicy
 
 PLUGIN = "wal2json"
-_MESSAGES_PER_ROW = 10_000
+_FRAME = r'^\{"action":"[BCM]"'
+_BYTES_PER_ROW = 8 << 20
+"""Messages of about so many bytes come as one: the server keeps no value beyond a gigabyte."""
 _PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
+# A message of no transaction has the place at which it begins, and no other place is in it.
 _PEEK = """
-SELECT string_agg(data, E'\\n' ORDER BY place) FROM (
-  SELECT data, place, (place - 1) / %s AS part
+SELECT string_agg(data, E'\\n' ORDER BY place),
+       coalesce(max(lsn - '0/0'::pg_lsn + 1) FILTER (WHERE starts_with(data, '{"action":"M"')), -1)
+FROM (
+  SELECT lsn, data, place, sum(octet_length(data)) OVER (ORDER BY place) / %s AS part
   FROM pg_logical_slot_peek_changes(%s, NULL, %s, VARIADIC %s::text[])
     WITH ORDINALITY AS c(lsn, xid, data, place)) AS each
 GROUP BY part ORDER BY part
@@ -93,9 +99,27 @@ def sole_use(connection: Any, name: str) -> Iterator[None]:
     yield
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peeked:
+    """What comes next in a slot."""
+
+    messages: pa.ChunkedArray
+    """Texts of whole transactions."""
+    after: int
+    """Where the log is after the last message that is of no transaction; -1: there is none."""
+    unsaid: frozenset[str]
+    """Tables with changes that the plug-in left out: the log does not say of which rows."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a message is more than the frame of a transaction, or of none."""
+        is_frame = pc.match_substring_regex(self.messages, _FRAME)
+        return not pc.all(is_frame, min_count=0).as_py()
+
+
 def peek(
     connection: Any, name: str, plugin_options: Mapping[str, str], tables: Sequence[str], limit: int
-) -> pa.ChunkedArray:
+) -> Peeked:
     """Return the messages of the next transactions, without confirming them.
 
     Args:
@@ -109,12 +133,42 @@ def peek(
     """
     given = {**plugin_options, "add-tables": ",".join(_escaped(table) for table in tables)}
     flat = [text for pair in given.items() for text in pair]
-    rows = fetch(connection, f"read slot {name}", _PEEK, _MESSAGES_PER_ROW, name, limit, flat)
+    with _notices(connection) as notices:
+        rows = fetch(connection, f"read slot {name}", _PEEK, _BYTES_PER_ROW, name, limit, flat)
     # No document holds a line break: inside its texts they are escaped.
     parts = [
-        pc.list_flatten(pc.split_pattern(pa.array(row, pa.large_string()), "\n")) for row in rows
+        pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
+        for text, _ in rows
     ]
-    return pa.chunked_array(parts, pa.large_string()).cast(pa.string())
+    return Peeked(
+        messages=pa.chunked_array(parts, pa.large_string()).cast(pa.string()),
+        after=max((int(after) for _, after in rows), default=-1),
+        unsaid=frozenset(table for table in tables if _is_unsaid(table, notices)),
+    )
+
+
+@contextmanager
+def _notices(connection: Any) -> Iterator[set[str]]:
+    """Yield a set that gets what the server says besides its answers."""
+    said: set[str] = set()
+
+    def note(diagnostic: Any) -> None:
+        said.add(diagnostic.message_primary or "")
+
+    connection.add_notice_handler(note)
+    try:
+        yield said
+    finally:
+        connection.remove_notice_handler(note)
+
+
+def _is_unsaid(table: str, notices: Iterable[str]) -> bool:
+    """Say whether the plug-in left changes of a table out."""
+    schema, _, name = table.partition(".")
+    return any(
+        said.startswith("no ") and said.endswith(f'in table "{schema}"."{name}"')
+        for said in notices
+    )
 
 
 def advance(connection: Any, name: str, place: int) -> None:
@@ -127,6 +181,13 @@ def advance(connection: Any, name: str, place: int) -> None:
         "AND confirmed_flush_lsn < '0/0'::pg_lsn + %s::numeric",
         name, place, name, place,
     )  # fmt: skip
+
+
+def confirmed(connection: Any, name: str) -> int:
+    """Return up to where of the log a slot has no changes any more."""
+    query = """SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots
+               WHERE slot_name = %s"""
+    return int(fetch(connection, f"look at slot {name}", query, name)[0][0])
 
 
 def log_end(connection: Any) -> int:

@@ -11,22 +11,26 @@ from arctic.cdc.wal2json import columns_of
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.postgres.connect import fetch
 
+# A virtual column is computed by whoever reads it: no row and no log has it.
 _COLUMNS = """
 SELECT a.attnum, a.attname::text, format_type(a.atttypid, a.atttypmod), a.attstorage <> 'p',
        a.atthasmissing
 FROM pg_attribute a WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+  AND (to_jsonb(a) ->> 'attgenerated') IS DISTINCT FROM 'v'
 ORDER BY a.attnum
 """
 _TABLE = """
 SELECT c.oid, c.relkind::text, c.relreplident::text, pg_relation_filenode(c.oid)::bigint,
-       c.relpersistence::text, c.relfilenode = pg_relation_filenode(c.oid)
+       c.relpersistence::text, c.relfilenode = pg_relation_filenode(c.oid),
+       (SELECT t.xmin::text::bigint FROM pg_type t WHERE t.oid = c.reltype)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s
 """
 _KEY = """
 SELECT a.attname::text FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k(attnum, place)
 JOIN pg_attribute a ON a.attnum = k.attnum
-WHERE i.indrelid = %s AND i.indisprimary AND a.attrelid = i.indrelid ORDER BY k.place
+WHERE i.indrelid = %s AND i.indisprimary AND i.indimmediate AND a.attrelid = i.indrelid
+ORDER BY k.place
 """
 _SPECIAL_TYPES = ("real", "double precision", "numeric")
 
@@ -59,7 +63,7 @@ def find_table(connection: Any, schema: str, name: str) -> SourceTable | None:
     found = fetch(connection, action, _TABLE, schema, name)
     if not found:
         return None
-    oid, kind, identity, filenode, persistence, is_current = found[0]
+    oid, kind, identity, filenode, persistence, is_current, named = found[0]
     if kind != "r" or persistence != "p":
         raise InvalidInputError(
             f"table {schema}.{name} of PostgreSQL is of kind {kind!r}, persistence "
@@ -87,6 +91,7 @@ def find_table(connection: Any, schema: str, name: str) -> SourceTable | None:
         identity=identity,
         filenode=filenode or 0,
         is_current=bool(is_current),
+        named=named,
     )
 
 
@@ -117,7 +122,7 @@ def check_mirrorable(table: SourceTable) -> None:
     if not table.key:
         raise InvalidInputError(
             f"table {table.full_name} of PostgreSQL has no primary key; add one, because its rows "
-            "are found by it"
+            "are found by it; one that is DEFERRABLE is none to the log"
         )
     outside = [column.name for column in table.columns if column.is_toastable]
     if table.identity != "f" and (outside or table.identity != "d"):

@@ -301,6 +301,60 @@ def test_what_would_lose_messages_is_refused(shop: Shop) -> None:
         shop.follow()
 
 
+def test_a_table_without_a_place_hides_no_gap_of_another(shop: Shop) -> None:
+    """That one would go on after the gap as if it had everything."""
+    shop.work(20, random.Random(3))
+    shop.follow(tables=TABLES[:1])
+    shop.work(20, random.Random(4))
+    _delete_all(shop)
+    shop.send(change("a", "c", None, {"id": 99, "n": 1, "s": None}), 99)
+    shop.producer.flush()
+
+    with pytest.raises(StorageError, match="are gone from Kafka before they were read"):
+        shop.follow()
+
+
+def test_the_mark_of_a_transaction_is_no_message_that_is_gone(shop: Shop) -> None:
+    """It has an offset, and is given to nobody; also where only such marks came."""
+    producer = Producer({"bootstrap.servers": shop.broker, "transactional.id": shop.topic})
+    producer.init_transactions()
+    for commits in (True, False):
+        producer.begin_transaction()
+        for key in range(9):
+            row = {"id": key, "n": 1, "s": "x"} if commits else {"id": key, "n": 2, "s": "y"}
+            producer.produce(shop.topic, json.dumps(change("a", "c", None, row)),
+                             key=str(key), partition=key % 3)  # fmt: skip
+            shop.expected["a"][key] = {"id": key, "n": 1, "s": "x"}
+        producer.flush()
+        (producer.commit_transaction if commits else producer.abort_transaction)()
+        shop.follow()
+    _delete_all(shop)
+
+    shop.follow()
+    shop.check()
+
+
+def test_a_table_that_is_made_anew_has_its_broken_events_in_the_quarantine(shop: Shop) -> None:
+    """They were none of its predecessor, whose messages the quarantine has behind it."""
+    shop.send(change("a", "c", None, {"id": 1, "n": 2**40, "s": "x"}), 1)
+    shop.send(change("a", "c", None, {"id": 2, "n": "much", "s": "x"}), 2)
+    shop.send(b"no message", 3)
+    shop.producer.flush()
+    shop.follow()
+    arctic.drop_table("m.a", purge=True, **shop.place)
+    small = SCHEMA.set(1, pa.field("n", pa.int32()))
+    arctic.create_table("m.a", small, primary_key=["id"], **shop.place)
+    shop.follow()
+    shop.follow()
+
+    assert sorted(row["reason"] for row in shop.quarantine()) == [
+        "column n: 1099511627776 is no exact int32",
+        "column n: much is no exact int32",
+        "column n: much is no exact int64",
+        "no JSON object",
+    ]
+
+
 def _delete_all(shop: Shop) -> None:
     from confluent_kafka import TopicPartition  # noqa: PLC0415
 

@@ -45,6 +45,11 @@ class Share:
     told: Mapping[str, str] = field(default_factory=dict)
     """Write options that say how far event time has come."""
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether there is something to write: else the table does not learn of the batch."""
+        return self.truncated or self.rows.num_rows > 0
+
     def commit(self, write: WriteRows) -> None:
         """Write it, unless the table holds the batch already."""
         write_changes(
@@ -65,7 +70,7 @@ def apply_events(
     sources: Collection[str],
     share_of: Callable[[str, pa.Table], Share | None],
     stranger: str,
-    quarantine: Callable[[Sequence[pa.Table]], int],
+    quarantine: Callable[[Sequence[tuple[str | None, pa.Table]]], int],
     write: WriteRows,
 ) -> int:
     """Apply the events of a batch; return how many were put into the quarantine.
@@ -75,11 +80,12 @@ def apply_events(
         sources: those that a table follows.
         share_of: returns what the table of a source takes of its events; None: it holds them.
         stranger: why events of any other source are refused.
-        quarantine: commits ``BROKEN`` events, and returns how many were new.
+        quarantine: commits ``BROKEN`` events, each with the source whose table they do not fit into
+            (None: they fit into none), and returns how many were new.
         write: carries writes out.
     """
     shares: list[Share] = []
-    broken = [found.broken]
+    broken: list[tuple[str | None, pa.Table]] = [(None, found.broken)]
     named = pc.fill_null(found.events["source"], "")
     there = pc.unique(named).to_pylist()
     for source in there:
@@ -87,12 +93,12 @@ def apply_events(
         if len(there) > 1:
             events = events.filter(pc.equal(named, source))
         if source not in sources:
-            broken.append(refused(with_messages(events, found.unread), stranger))
+            broken.append((None, refused(with_messages(events, found.unread), stranger)))
             continue
         share = share_of(source, events)
         if share is not None:
             shares.append(share)
-            broken.append(share.broken)
+            broken.append((source, share.broken))
     quarantined = quarantine(broken)
     if write is write_here:
         commit_jointly([partial(share.commit, write) for share in shares])

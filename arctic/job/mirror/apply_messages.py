@@ -27,7 +27,12 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.apply_events import Share, apply_events
-from arctic.job.mirror.write_changes import WriteRows, open_quarantine, write_quarantine
+from arctic.job.mirror.write_changes import (
+    WriteRows,
+    last_batch,
+    open_quarantine,
+    write_quarantine,
+)
 from arctic.job.ordered_table import refuse_engine
 from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
@@ -40,12 +45,14 @@ class ApplyReport:
     events: int
     """Changes of rows, broken ones included."""
     quarantined: int
+    """Broken ones, but for those of tables that hold the batch already."""
     ignored: int
     """Messages that say nothing about rows: tombstones, transaction marks, heartbeats."""
 
 
-Unseen = Callable[[OpenTable, pa.Table], tuple[pa.Table, StreamBatch]]
-"""Takes a table, and events or broken ones."""
+Unseen = Callable[[OpenTable, pa.Table, str], tuple[pa.Table, StreamBatch]]
+"""Takes a table, events or broken ones, and in the quarantine which table they are of: it has a
+place of its own for each, as a table that is made anew gets all messages once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,7 @@ class ApplySettings:
 
     def new_of(self, opened: OpenTable, events: pa.Table) -> tuple[pa.Table, StreamBatch]:
         """Return what a table does not hold of events, and the batch that it takes them as."""
-        return (events, self.batch) if self.unseen is None else self.unseen(opened, events)
+        return (events, self.batch) if self.unseen is None else self.unseen(opened, events, "")
 
     def reference(self, table: str) -> TableReference:
         """Return a table, named as ``tables`` names it."""
@@ -153,21 +160,37 @@ def _with(events: pa.Table, name: str, values: pa.Array) -> pa.Table:
     return events.set_column(events.column_names.index(name), name, told)
 
 
-def _quarantine(settings: ApplySettings, broken: Sequence[pa.Table]) -> int:
-    reference, batch = settings.reference(settings.quarantine), settings.batch
-    if settings.unseen is not None and any(table.num_rows for table in broken):
+def _quarantine(settings: ApplySettings, broken: Sequence[tuple[str | None, pa.Table]]) -> int:
+    reference = settings.reference(settings.quarantine)
+    if settings.unseen is None:
+        return write_quarantine(reference, [table for _, table in broken], batch=settings.batch)
+    parts: dict[str, list[pa.Table]] = {}
+    for source, table in broken:
+        if table.num_rows:
+            of = "" if source is None else _identity(settings.reference(settings.tables[source]))
+            parts.setdefault(of, []).append(table)
+    count = 0
+    for of, tables in parts.items():
         opened = open_quarantine(reference)
-        shares = [settings.new_of(opened, table) for table in broken]
-        broken, batch = [table for table, _ in shares], shares[0][1]
-    return write_quarantine(reference, broken, batch=batch)
+        new = [settings.unseen(opened, table, of) for table in tables]
+        count += write_quarantine(reference, [table for table, _ in new], batch=new[0][1])
+    return count
+
+
+def _identity(reference: TableReference) -> str:
+    """Return what tells a table from another one of its name."""
+    return reference.open().base.metadata.table_uuid.hex[:12]
 
 
 def _share(
     settings: ApplySettings, unread: Unread | None, source: str, events: pa.Table
 ) -> Share | None:
     reference = settings.reference(settings.tables[source])
-    events, batch = settings.new_of(reference.open(for_writing=True), events)
-    if not events.num_rows:
+    opened = reference.open(for_writing=True)
+    events, batch = settings.new_of(opened, events)
+    # What is older than the table says nothing of its columns any more.
+    is_held = settings.unseen is None and last_batch(opened, batch.query_id) >= batch.batch_id
+    if is_held or not events.num_rows:
         return None
     truncated, counting = after_truncate(events)
     opened = _followed(settings, source, counting)

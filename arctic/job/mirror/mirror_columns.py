@@ -4,9 +4,11 @@ Rules:
     - Columns are known by the source's number of them, so a rename is a rename, but of a key column
       it stops the mirror. In another table of the same name the numbers mean other columns: there
       they are known by their names.
-    - A column that is new has null in each row that does not mention it, unless the source filled
-      its rows in silence: by a default, or because it was rewritten. Then all rows are copied.
-    - Of a table that is gone no log has deletes, so the copy of another one replaces all rows.
+    - A column that is new has null in each earlier row that does not mention it, unless the source
+      filled its rows in silence: by a default, or because it was rewritten. Then all rows are
+      copied. A later row that does not mention it says that it stayed as it was.
+    - Of a table that is gone no log has deletes, so the copy of another one replaces all rows, as
+      it does where a table had another name for a while: under that one nobody followed it.
     - What mirrors nothing was added by whoever uses the table, and stays.
 
 Must not know: catalogs, the log.
@@ -49,48 +51,49 @@ def column_step(
     change = change_by_number(mirror, known, [column.source_column for column in source.columns])
     begun_anew = {c.position for c in source.columns if is_other or c.name in change.add}
     silent = {c.position for c in source.columns if c.has_missing or c.position in known}
-    before = {column.position: column.absent_is_null for column in state.columns}
-    absent_is_null = {
+    before = {column.position: column.absent_up_to for column in state.columns}
+    absent_up_to = {
         column.position: (
-            not is_rewritten and column.position not in silent
+            (-1 if is_rewritten or column.position in silent else log_end)
             if column.position in begun_anew
             else before[column.position]
         )
         for column in source.columns
     }
     lacks_values = any(
-        column.name in change.add and not absent_is_null[column.position]
-        for column in source.columns
+        column.name in change.add and absent_up_to[column.position] < 0 for column in source.columns
     )
-    must_copy = is_rewritten or lacks_values
+    must_replace = is_other or source.named != state.named
+    must_copy = is_rewritten or lacks_values or must_replace
     return ColumnStep(
         change=change,
         state=replace(
             state,
-            columns=mirror_columns(source, absent_is_null),
+            columns=mirror_columns(source, absent_up_to),
             oid=source.oid,
             filenode=source.filenode,
+            named=source.named,
             copy_after=log_end if must_copy else state.copy_after,
-            copy_replaces=is_other or state.copy_replaces,
+            copy_replaces=must_replace or state.copy_replaces,
         ).beyond(source.place),
     )
 
 
 def mirror_columns(
-    source: SourceTable, absent_is_null: Mapping[int, bool]
+    source: SourceTable, absent_up_to: Mapping[int, int]
 ) -> tuple[MirrorColumn, ...]:
     """Return what a mirror remembers of the columns of its source.
 
     Args:
         source: as it is now.
-        absent_is_null: number of each column -> ``MirrorColumn.absent_is_null``.
+        absent_up_to: number of each column -> ``MirrorColumn.absent_up_to``.
     """
     return tuple(
         MirrorColumn(
             position=column.position,
             name=column.name,
             type=column.type,
-            absent_is_null=absent_is_null[column.position],
+            absent_up_to=absent_up_to[column.position],
         )
         for column in source.columns
     )

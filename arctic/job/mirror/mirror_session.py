@@ -78,6 +78,7 @@ class MirrorSession:
             self._teller.tick()
         batch = self._log.read()
         self._follow_columns()
+        self._note_unsaid(batch.unsaid)
         if not batch.is_empty:
             self._apply(batch.found)
         self._patch_special()
@@ -103,20 +104,34 @@ class MirrorSession:
             now = self._source.find(name, mirror.state)
             if now is None:
                 logger.warning("table %s is gone from its source; its mirror stays", name)
-            elif not mirror.is_like(now):
-                self._source.check(now)
+                continue
+            self._source.check(now)
+            if not mirror.is_like(now):
                 logger.info("following the columns of %s", name)
                 self._tables[name] = mirror.brought_in_step(now, self._source.log_end())
 
+    def _note_unsaid(self, names: frozenset[str]) -> None:
+        for name in sorted(names):
+            logger.warning("the log does not say which rows of %s changed; copying it again", name)
+            state = self._tables[name].state
+            due = replace(state, copy_after=self._source.log_end(), copy_replaces=True)
+            self._remember(name, due)
+
     def _apply(self, found: Events) -> None:
-        batch = StreamBatch(query_id=self._writer, batch_id=found.ends)
+        named = self._tables.keys() & set(pc.unique(found.events["source"]).to_pylist())
+        said = self._log.shares(sorted(named))
+        batch = StreamBatch(query_id=self._writer, batch_id=found.ends, position=said)
+        committed: set[str] = set()
 
         def share(source: str, events: pa.Table) -> Share | None:
-            return self._share(source, events, found.unread, batch)
+            share = self._share(source, events, found.unread, batch)
+            if share is not None and share.is_committed:
+                committed.add(source)
+            return share
 
-        def quarantine(broken: Sequence[pa.Table]) -> int:
+        def quarantine(broken: Sequence[tuple[str | None, pa.Table]]) -> int:
             done = self._quarantined_up_to()
-            new = [table.filter(pc.greater(table["ends"], done)) for table in broken]
+            new = [table.filter(pc.greater(table["ends"], done)) for _, table in broken]
             return write_quarantine(self._quarantine, new, batch=batch)
 
         count = apply_events(
@@ -127,6 +142,8 @@ class MirrorSession:
             quarantine=quarantine,
             write=self._write,
         )
+        if named and committed == named:
+            self._log.taken(found.ends)
         self.report = replace(
             self.report,
             batches=self.report.batches + 1,

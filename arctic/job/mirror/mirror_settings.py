@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arctic.errors import InvalidInputError
@@ -65,15 +65,22 @@ def target_of(text: str) -> tuple[str, str]:
     return table, name if colon else table.rpartition(".")[2]
 
 
-def check_names(names: Mapping[str, str]) -> None:
-    """Refuse two mirrors of one name.
+def names_of(asked: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the name of the mirror of each source.
 
     Args:
-        names: source -> name of its mirror.
+        asked: sources, each with the name of its mirror.
 
     Raises:
-        InvalidInputError: naming the source.
+        InvalidInputError: two mirrors of one name or of one source, which it names.
     """
+    names: dict[str, str] = {}
+    for source, name in asked:
+        if names.setdefault(source, name) != name:
+            raise InvalidInputError(
+                f"table {source} would be mirrored as {names[source]!r} and as {name!r}; name it "
+                "once, or mirror it twice, each time with a slot of its own"
+            )
     taken = [name.lower() for name in names.values()]
     for source, name in names.items():
         if taken.count(name.lower()) > 1 or name == QUARANTINE_NAME:
@@ -81,3 +88,4 @@ def check_names(names: Mapping[str, str]) -> None:
                 f"table {source} and another one would both be mirrored as {name!r}; give one of "
                 f"them another name: '{source}:name'"
             )
+    return names

@@ -30,6 +30,8 @@ class LogPiece:
     reached: int
     """Where of the log everything is known then."""
     is_empty: bool
+    unsaid: frozenset[str] = frozenset()
+    """Sources of which the log had changes without saying of which rows."""
 
 
 class SourceLog(Protocol):
@@ -44,8 +46,18 @@ class SourceLog(Protocol):
     def noted(self, state: MirrorState, reached: int) -> MirrorState:
         """Return what a mirror has to remember to find its place again; often what it does."""
 
+    def shares(self, sources: Sequence[str]) -> str | None:
+        """Return what the commits of the last piece say of it; None: nothing.
+
+        Args:
+            sources: those whose tables have a share of it.
+        """
+
+    def taken(self, ends: int) -> None:
+        """Be told that the commits of the last piece say how far all tables are: up to ``ends``."""
+
     def confirm(self, reached: int) -> None:
-        """Let the source forget the log up to a place, inclusive."""
+        """Let the source forget the log up to a place, inclusive, or to where the tables know."""
 
     def misprinted(self, state: MirrorState) -> frozenset[str]:
         """Return the columns of which the log may show values as null that are not."""
@@ -83,8 +95,18 @@ class MirrorSource(Protocol):
     def first_moment(self, tables: Sequence[SourceTable]) -> AbstractContextManager[None] | None:
         """Return the moment at which the log begins, to copy tables in; None: it began before."""
 
-    def goes_on(self, state: MirrorState, last_batch: int) -> bool:
-        """Say whether the log still has what came after a batch."""
+    def confirmed(self) -> int | None:
+        """Return up to where the log may be forgotten; None: no place is remembered for a mirror.
+
+        A place is that of all tables of a mirror, in whatever runs and by whomever it was told.
+        """
+
+    def goes_on(self, state: MirrorState, place: int) -> bool:
+        """Say whether the log still has what came after a place, up to which a table is complete.
+
+        Raises:
+            InvalidInputError: the source has gone back to before that place.
+        """
 
     def one_moment(self, name: str) -> AbstractContextManager[int]:
         """Keep a table from being altered, and let all queries see one state of it.

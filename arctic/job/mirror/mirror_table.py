@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from arctic import options as opt
@@ -33,6 +34,9 @@ from arctic.job.mirror.mirror_columns import column_step, mirror_columns
 from arctic.job.mirror.mirror_state import MirrorColumn, MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch
 from arctic.job.reference import TableReference
+
+_ANY_LATER = 2**63 - 1
+"""A place of the log after every column was new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,9 @@ class MirrorTable:
         ours = [(column.position, column.name, column.type) for column in self.state.columns]
         theirs = [(column.position, column.name, column.type) for column in source.columns]
         is_same_key = source.key == tuple(self.opened.table.primary_key)
-        is_same = (self.state.oid, self.state.filenode) == (source.oid, source.filenode)
+        state = self.state
+        known = (state.oid, state.filenode, state.named)
+        is_same = known == (source.oid, source.filenode, source.named)
         return ours == theirs and is_same_key and is_same
 
     def with_state(self, state: MirrorState) -> MirrorTable:
@@ -104,14 +110,24 @@ class MirrorTable:
         key = self.opened.table.primary_key
         return joined_rows(
             [
-                read_events(part, self._read_columns(shape), key, unread=unread)
-                for shape, part in (split_by_shape(events) or {None: events}).items()
+                read_events(part, self._read_columns(shape, place), key, unread=unread)
+                for place, some in self._by_place(events)
+                for shape, part in (split_by_shape(some) or {None: some}).items()
             ]
         )
 
+    def _by_place(self, events: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Yield events by where they are in the log: up to a place at which columns were new."""
+        bounds = np.array(sorted({column.absent_up_to for column in self.state.columns}), np.int64)
+        groups = np.searchsorted(bounds, events["ends"].to_numpy())
+        found = np.unique(groups).tolist() or [len(bounds)]
+        for group in found:
+            place = int(bounds[group]) if group < len(bounds) else _ANY_LATER
+            yield place, events if len(found) == 1 else events.filter(pa.array(groups == group))
+
     def read_copy(self, pieces: Iterable[pa.Table], broken: list[pa.Table]) -> Iterator[pa.Table]:
         """Read rows that come as texts; what cannot be read is added to ``broken``."""
-        columns = self._read_columns(None)
+        columns = self._read_columns(None, _ANY_LATER)
         for piece in pieces:
             typed = copied_texts(piece, columns)
             source = pa.array([self.state.table] * typed.broken.num_rows, pa.string())
@@ -129,7 +145,7 @@ class MirrorTable:
             how[opt.MISSING_COLUMNS.name] = "keep"
         write(reader, {**self.reference.options, **how})
 
-    def _read_columns(self, shape: str | None) -> list[ReadColumn]:
+    def _read_columns(self, shape: str | None, place: int) -> list[ReadColumn]:
         described = () if shape is None else self.dialect.columns_of(shape)
         names = {column.name for column in described}
         theirs: dict[int | str | None, SourceColumn]
@@ -142,12 +158,13 @@ class MirrorTable:
                 column,
                 theirs.get(column.position if self.dialect.numbers_columns else column.name),
                 names,
+                place,
             )
             for column in self._columns_in_order()
         ]
 
     def _read_column(
-        self, column: MirrorColumn, theirs: SourceColumn | None, names: set[str]
+        self, column: MirrorColumn, theirs: SourceColumn | None, names: set[str], place: int
     ) -> ReadColumn:
         field = self.opened.arrow_schema.field(column.name).remove_metadata()
         ours = self.dialect.source_column(column.name, column.type, position=column.position)
@@ -162,7 +179,7 @@ class MirrorTable:
             field=field,
             source=source,
             decoding=ours.decoding,
-            absent_is_null=column.absent_is_null or (theirs is not None and source is None),
+            absent_is_null=place <= column.absent_up_to or (theirs is not None and source is None),
         )
 
     def _columns_in_order(self) -> list[MirrorColumn]:
@@ -245,7 +262,8 @@ def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
         system=system,
         writer=writer,
         table=source.full_name,
-        columns=mirror_columns(source, {column.position: False for column in source.columns}),
+        columns=mirror_columns(source, {column.position: -1 for column in source.columns}),
         oid=source.oid,
         filenode=source.filenode,
+        named=source.named,
     )

@@ -40,7 +40,7 @@ STATE = MirrorState(
     system="s",
     writer="w",
     table="public.users",
-    columns=mirror_columns(SOURCE, {1: False, 2: False}),
+    columns=mirror_columns(SOURCE, {1: -1, 2: -1}),
     oid=7,
     filenode=70,
     is_complete=True,
@@ -56,7 +56,7 @@ class Case:
     add: tuple[str, ...] = ()
     rename: tuple[tuple[str, str], ...] = ()
     drop: tuple[str, ...] = ()
-    absent_is_null: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     copies: bool = False
     replaces: bool = False
 
@@ -68,7 +68,7 @@ CASES = [
         id="a new column without a default is null where it is absent",
         source=replace(SOURCE, columns=(ID, CITY, AGE)),
         add=("age",),
-        absent_is_null=("age",),
+        absent=("age",),
     ),
     Case(
         id="a default filled rows in silence",
@@ -102,6 +102,12 @@ CASES = [
         copies=True,
         replaces=True,
     ),
+    Case(
+        id="a table that had another name for a while replaces all rows",
+        source=replace(SOURCE, named=2),
+        copies=True,
+        replaces=True,
+    ),
 ]
 
 
@@ -113,7 +119,8 @@ def test_a_mirror_follows_the_columns_of_its_source(case: Case) -> None:
     assert case.add == tuple(step.change.add)
     assert case.rename == tuple(step.change.rename.items())
     assert case.drop == tuple(step.change.drop)
-    assert case.absent_is_null == tuple(c.name for c in step.state.columns if c.absent_is_null)
+    new = {c.name: c.absent_up_to for c in step.state.columns if c.absent_up_to >= 0}
+    assert new == dict.fromkeys(case.absent, END)
     assert step.state.copy_after == (END if case.copies else None)
     assert case.replaces == step.state.copy_replaces
     assert (case.source.oid, case.source.filenode) == (step.state.oid, step.state.filenode)

@@ -112,11 +112,14 @@ class MySqlSource:
         """Say that the log began before: it is the server's."""
         return None
 
-    def goes_on(self, state: MirrorState, last_batch: int) -> bool:
-        """Say whether the server still has what came after a batch, and not another log."""
+    def confirmed(self) -> None:
+        """Say that the server remembers no place."""
+
+    def goes_on(self, state: MirrorState, place: int) -> bool:
+        """Say whether the server still has what came after a place, and not another log."""
         files = log_files(self.connection)
-        number = file_number(last_batch)
-        if last_batch < 0:
+        number = file_number(place)
+        if place < 0:
             return True
         if number not in files:
             return False
@@ -217,6 +220,12 @@ class BinlogLog:
         if ahead < 0 or (not ahead and state.log) or not self.binlog.mark:
             return state
         return replace(state, place=max(reached, state.place), log=self.binlog.mark)
+
+    def shares(self, sources: Sequence[str]) -> None:
+        """Say nothing: each table knows its own place."""
+
+    def taken(self, ends: int) -> None:
+        """Do nothing: each table knows its own place."""
 
     def confirm(self, reached: int) -> None:
         """Do nothing: the server does not keep the log for anybody."""

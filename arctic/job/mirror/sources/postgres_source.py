@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from arctic.cdc.source_table import Dialect, SourceTable
 from arctic.cdc.wal2json import OPTIONS, wal2json_events
-from arctic.errors import StorageError
+from arctic.errors import InvalidInputError, StorageError
 from arctic.job.mirror.mirror_settings import MirrorSettings
 from arctic.job.mirror.mirror_source import LogPiece
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.source_clock import Moment
+from arctic.job.mirror.sources.shared_place import shares_of
 from arctic.postgres.connect import connect
 from arctic.postgres.copy import copied, one_moment
 from arctic.postgres.slot import (
     advance,
+    confirmed,
     created_slot,
     has_slot,
     log_end,
@@ -43,6 +45,9 @@ from arctic.postgres.source_tables import (
 
 _EXACT_NUMBERS = {"numeric-data-types-as-string": "true"}
 _SPECIAL_TYPES = ("real", "double precision", "numeric")
+_NOTED_AFTER = 1 << 20
+"""Bytes of a log without anything for the tables, after which a place of it is noted: they are
+decoded once more in every look until then, and a note is a commit."""
 
 
 @contextmanager
@@ -95,9 +100,21 @@ class PostgresSource:
         ):
             yield
 
-    def goes_on(self, state: MirrorState, last_batch: int) -> bool:
-        """Say that the slot keeps the log for whoever it is made for."""
-        return True
+    def confirmed(self) -> int:
+        """Return up to where the slot has let its log be forgotten."""
+        return confirmed(self.connection, self.slot)
+
+    def goes_on(self, state: MirrorState, place: int) -> bool:
+        """Say whether the slot still has what came after a place."""
+        end = self.log_end()
+        if place > end:
+            raise InvalidInputError(
+                f"table {state.table} of PostgreSQL is mirrored up to {place} of the log, which "
+                f"ends at {end}: the server was brought back to an earlier state, or is a copy of "
+                f"the one that is mirrored; if it is the right one, run SELECT "
+                f"pg_drop_replication_slot('{self.slot}'), and all tables are copied anew"
+            )
+        return self.confirmed() <= place
 
     @contextmanager
     def one_moment(self, name: str) -> Iterator[int]:
@@ -134,44 +151,65 @@ class PostgresSource:
             sources=sources,
             max_changes=limit,
             plugin_options=options,
+            known=self.confirmed(),
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SlotLog:
-    """The log from where a slot is: the server remembers the place."""
+    """The log from where a slot is: the server remembers the place, and the tables know it."""
 
     connection: Any
     slot: str
     sources: Sequence[str]
     max_changes: int
     plugin_options: Mapping[str, str]
+    known: int
+    """The tables know that everything up to here is in all of them."""
+    _needed: int = -1
+    """Up to where the last piece has to be confirmed for the next one to go on."""
 
     def read(self) -> LogPiece:
         """Return the next transactions, without confirming them."""
         before = log_end(self.connection)
-        messages = peek(
+        peeked = peek(
             self.connection, self.slot, self.plugin_options, self.sources, self.max_changes
         )
-        found = wal2json_events(messages)
-        is_all = len(messages) < self.max_changes
-        return LogPiece(
-            found=found,
-            reached=max(found.ends, before) if is_all else found.ends,
-            is_empty=not len(messages),
-        )
+        is_all = len(peeked.messages) < self.max_changes
+        # Looked at again and again until it is confirmed: transactions of other tables.
+        is_of_others = is_all and not peeked.has_changes and not peeked.unsaid
+        found = wal2json_events(peeked.messages.slice(0, 0 if is_of_others else None))
+        reached = max(found.ends, before if is_all else peeked.after)
+        is_empty = is_all and not (found.events.num_rows or found.broken.num_rows or peeked.unsaid)
+        self._needed = -1 if is_empty else found.ends if is_all else reached
+        return LogPiece(found=found, reached=reached, is_empty=is_empty, unsaid=peeked.unsaid)
 
     def may_differ(self, state: MirrorState) -> bool:
         """Say yes: the log says nothing of columns that change."""
         return True
 
     def noted(self, state: MirrorState, reached: int) -> MirrorState:
-        """Return the state as it is: the slot knows the place."""
-        return state
+        """Return the place too, in one table, where no batch says it and it is time."""
+        if state.table != self.sources[0] or not self._is_to_be_noted(reached):
+            return state
+        return replace(state, noted=reached)
+
+    def shares(self, sources: Sequence[str]) -> str:
+        """Return which tables have a share of the last piece, and what all of them hold."""
+        return shares_of(sources, self.known)
+
+    def taken(self, ends: int) -> None:
+        """Be told that the commits of the last piece say how far all tables are."""
+        self.known = max(self.known, ends)
 
     def confirm(self, reached: int) -> None:
-        """Let the server forget the log up to a place, inclusive."""
-        advance(self.connection, self.slot, reached)
+        """Let the server forget the log up to where the tables know that they are."""
+        if self._is_to_be_noted(reached):
+            self.known = reached
+        advance(self.connection, self.slot, self.known)
+
+    def _is_to_be_noted(self, reached: int) -> bool:
+        return self.known < self._needed or reached - self.known >= _NOTED_AFTER
 
     def misprinted(self, state: MirrorState) -> frozenset[str]:
         """Return the columns whose numbers an old plug-in may show as null."""

@@ -129,8 +129,13 @@ class _Session:
             places_of(reference.open(for_writing=True), self._settings.writer)
             for reference in self._references()
         ]
-        begun = earliest(known, partitions)
-        self._places = self._reader.assign({each: begun.get(each) for each in partitions})
+        lacking = earliest(known)
+        # A table that knows nothing of a partition gets all of it that there is.
+        places = {
+            each: lacking[each] if all(each in places for places in known) else None
+            for each in partitions
+        }
+        self._places = self._reader.assign(places, lacking)
         self._partitions = partitions
         self._look_after = time.monotonic() + _LOOK_SECONDS
 
@@ -140,6 +145,7 @@ class _Session:
     def step(self, seconds: float) -> bool:
         """Apply one batch; return whether there was one."""
         messages = self._reader.read(self._settings.max_changes, seconds)
+        self._places = merged(self._places, {**self._reader.ends})
         if not len(messages.values):
             self._look_for_partitions()
             return False

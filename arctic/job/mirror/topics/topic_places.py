@@ -61,17 +61,12 @@ def merged(one: Places, other: Places) -> dict[Partition, int]:
     return {each: max(one.get(each, 0), other.get(each, 0)) for each in sorted({*one, *other})}
 
 
-def earliest(tables: Iterable[Places], partitions: Iterable[Partition]) -> dict[Partition, int]:
-    """Return from where all tables get what they lack.
-
-    A partition that one of them knows nothing of is not there.
-    """
-    every = list(tables)
-    return {
-        each: min(places[each] for places in every)
-        for each in partitions
-        if all(each in places for places in every)
-    }
+def earliest(tables: Iterable[Places]) -> dict[Partition, int]:
+    """Return from where on tables lack messages, of each partition that some of them know."""
+    found: dict[Partition, int] = {}
+    for places in tables:
+        found |= {each: min(place, found.get(each, place)) for each, place in places.items()}
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +78,17 @@ class Reading:
     after: Places
     """Of every partition that is read."""
 
-    def unseen(self, opened: OpenTable, events: pa.Table) -> tuple[pa.Table, StreamBatch]:
-        """Return the events that a table does not hold, and the batch that it takes them as."""
-        known = places_of(opened, self.writer)
+    def unseen(self, opened: OpenTable, events: pa.Table, of: str) -> tuple[pa.Table, StreamBatch]:
+        """Return the events that a table does not hold, and the batch that it takes them as.
+
+        Args:
+            opened: the table.
+            events: of this batch, in any order; broken ones too.
+            of: what they are of, where the table has a place for each such thing; empty: no more
+                than one place.
+        """
+        writer = f"{self.writer}.{of}" if of else self.writer
+        known = places_of(opened, writer)
         bounds = pa.array([known.get(each, 0) for each in self.messages.partitions], pa.int64())
         place = pa.table(
             {"partition": self.messages.partition, "offset": self.messages.offset}
@@ -93,10 +96,10 @@ class Reading:
         is_new = pc.greater_equal(place["offset"], bounds.take(place["partition"]))
         after = merged(known, self.after)
         batch = StreamBatch(
-            query_id=self.writer,
+            query_id=writer,
             batch_id=sum(after.values()),
             position=_text(after),
-            follows=max(last_batch(opened, self.writer), 0),
+            follows=max(last_batch(opened, writer), 0),
         )
         return events if pc.all(is_new).as_py() else events.filter(is_new), batch
 
