@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arctic
-from arctic.errors import FormatError, StorageError
+from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.storage.cache.kept_small_files import SMALL_BYTES
 from arctic.iceberg.storage.checked_io import CheckedFileIO
 from arctic.iceberg.storage.checksum import sealed
@@ -171,6 +171,20 @@ def test_missing_files_are_named_and_deleted_ones_gone(io: TableIO, server: Obje
     for path in (gone, paths[7]):
         with pytest.raises(StorageError, match=f"file '{path}' does not exist"):
             io.open_input(path)
+
+
+def test_a_folder_with_an_empty_part_in_its_name_is_an_error_of_ours(
+    io: TableIO, library: Mapping[str, str]
+) -> None:
+    """Arrow refuses to look there; the other library does."""
+    folder = f"{io.location}//data"
+    if library:
+        assert io.list_files(folder) == ()
+        return
+    with pytest.raises(UnsupportedError, match="cannot list file"):
+        io.list_files(folder)
+    with pytest.raises(UnsupportedError, match="cannot list file"):
+        io.holds_anything(folder)
 
 
 def test_a_listing_is_never_one_that_was_kept(io: TableIO) -> None:

@@ -12,12 +12,12 @@ from pyiceberg.exceptions import NoSuchNamespaceError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from arctic.errors import ArcticError, NotFoundError
+from arctic.errors import ArcticError, NotFoundError, StorageError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.storage.metadata_document import metadata_document
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.translate import catalog_errors, is_refused
 
 
 def list_tables(config: CatalogConfig, namespace: str | None = None) -> tuple[str, ...]:
@@ -42,7 +42,13 @@ def list_tables(config: CatalogConfig, namespace: str | None = None) -> tuple[st
     io = TableIO(properties=dict(catalog.properties), location="")
     names = []
     for parts in wanted:
-        for identifier in table_identifiers(catalog, parts):
+        try:
+            identifiers = table_identifiers(catalog, parts)
+        except NotFoundError:
+            if namespace:
+                raise
+            continue  # It was dropped since all were listed.
+        for identifier in identifiers:
             properties = _properties(catalog, io, identifier, places.get(".".join(identifier)))
             if store_of(properties) == "base":
                 names.append(".".join(identifier))
@@ -114,17 +120,38 @@ def metadata_places(catalog: Catalog) -> dict[str, str]:
     }
 
 
-def namespaces(catalog: Catalog, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every namespace of a catalog, parents first.
+def namespaces(
+    catalog: Catalog,
+    parent: tuple[str, ...] = (),
+    *,
+    refused: dict[tuple[str, ...], StorageError] | None = None,
+) -> Iterator[tuple[str, ...]]:
+    """Yield every namespace of a catalog, parents first; one that is dropped meanwhile holds none.
+
+    Args:
+        catalog: the catalog.
+        parent: only those inside it.
+        refused: takes those in which the catalog does not allow to list namespaces, with what it
+            said; None: that is an error.
 
     Raises:
         StorageError: the catalog cannot be reached.
     """
-    with catalog_errors("list namespaces"):
-        children = sorted(catalog.list_namespaces(parent))
+    try:
+        with catalog_errors("list namespaces"):
+            children = sorted(catalog.list_namespaces(parent))
+    except NoSuchNamespaceError:
+        if not parent:
+            raise
+        return
+    except StorageError as error:
+        if not parent or refused is None or not is_refused(error):
+            raise
+        refused[parent] = error
+        return
     for child in children:
         yield child
-        yield from namespaces(catalog, child)
+        yield from namespaces(catalog, child, refused=refused)
 
 
 def table_identifiers(catalog: Catalog, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:

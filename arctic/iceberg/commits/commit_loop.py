@@ -7,6 +7,8 @@ Rules:
       table is searched for it: an answer that was lost is not a commit that was lost.
     - The files of an attempt are deleted only after the catalog said that it lost the race and
       its snapshot was not found. After any other failure they stay.
+    - A snapshot that may have expired since, or whose table is not found either, is not taken for
+      lost on the word of a catalog that may have been asked twice.
     - A check of what others did takes time in which they do more. So a head is looked for again
       until none came during a check: a race is then about what comes while an attempt is built.
     - A connection pool is emptied before looking: a connection that failed at COMMIT may still
@@ -35,11 +37,13 @@ from arctic.errors import (
     NotFoundError,
     StorageError,
 )
+from arctic.iceberg.catalogs.asked_twice import may_have_landed
 from arctic.iceberg.catalogs.over_thrift.refused_lock import LockRefusedError
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.asking.sending import AbandonedError, ask_for, pause
 from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
+from arctic.iceberg.metadata.history import would_know
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.retry import RetryPolicy
 
@@ -125,7 +129,7 @@ class _Commit:
         self._lost: StagedSnapshot | None = None
         self._refusal: CommitFailedException | None = None
         self._unknown: Exception | None = None
-        self._unknown_parent_id: int | None = None
+        self._unknown_attempt: StagedSnapshot | None = None
         self._unknown_count = 0
         self._outrun_count = 0
         self._has_looked = False
@@ -174,9 +178,9 @@ class _Commit:
                 raise
             raise self._state_unknown(self._unknown or error) from error
         except NotFoundError as error:
-            if self._unknown is not None:
-                # It may have landed before the table got another name.
-                raise self._state_unknown(self._unknown) from error
+            doubt = self._unknown or self._doubtful_refusal()
+            if doubt is not None:  # it may have landed before the table got another name
+                raise self._state_unknown(doubt) from error
             if self._lost is not None:
                 self._lost.discard()
             raise
@@ -185,12 +189,28 @@ class _Commit:
             return CommitResult(
                 snapshot_id=snapshot.snapshot_id, sequence_number=snapshot.sequence_number or 0
             )
-        if self._head.metadata.current_snapshot_id != self._unknown_parent_id:
+        self._conclude()
+        return None
+
+    def _conclude(self) -> None:
+        """Take attempts that the head lacks for lost; raises where nobody knows."""
+        metadata, attempt = self._head.metadata, self._unknown_attempt
+        is_moved = attempt is not None and metadata.current_snapshot_id != attempt.parent_id
+        if self._unknown is not None and attempt is not None and is_moved:
+            if not would_know(metadata, attempt.sequence_number):
+                raise self._state_unknown(self._unknown)
             self._unknown = None  # what lies on another parent can not land any more
         if self._lost is not None:
+            refusal = self._doubtful_refusal()
+            if refusal is not None and not would_know(metadata, self._lost.sequence_number):
+                raise self._state_unknown(refusal)
             self._lost.discard()
             self._lost = None
-        return None
+
+    def _doubtful_refusal(self) -> CommitFailedException | None:
+        """Return the refusal of an attempt that may have landed all the same."""
+        is_one = self._lost is not None and may_have_landed(self._head.catalog, self._refusal)
+        return self._refusal if is_one else None
 
     def _check_head(self) -> CommitResult | None:
         """Check the head, and the one that came meanwhile, until none did; a look may find ours."""
@@ -238,7 +258,7 @@ class _Commit:
             self._lost, self._refusal = staged, error
             return False
         except Exception as error:  # noqa: BLE001 - whatever it is, the commit may have landed
-            self._unknown, self._unknown_parent_id = error, staged.parent_id
+            self._unknown, self._unknown_attempt = error, staged
             self._unknown_count += 1
             _empty_pool(self._head.catalog)
             return False

@@ -29,7 +29,12 @@ from pyiceberg.typedef import Properties as CatalogProperties
 from arctic.errors import FormatError
 from arctic.iceberg.storage.checksum import check, sealed
 from arctic.iceberg.storage.file_io import ArrowIO, cached_file_io, scheme_of
-from arctic.iceberg.storage.io_properties import with_checks, without_checks
+from arctic.iceberg.storage.io_properties import (
+    known_by,
+    opened_by,
+    with_checks,
+    without_checks,
+)
 from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES, Properties, is_kept
 
 _METADATA = ".metadata.json"
@@ -41,14 +46,15 @@ _PYICEBERGS = FromInputFile.table_metadata
 
 def check_metadata_of(catalog: Catalog) -> None:
     """Have a catalog read and write metadata with checksums."""
-    catalog.properties.update(with_checks(catalog.properties))
+    catalog.properties.update({**with_checks(catalog.properties), **opened_by(catalog.properties)})
     # The way that all catalogs of PyIceberg take which read metadata files themselves.
     FromInputFile.table_metadata = staticmethod(_table_metadata)  # type: ignore[method-assign]
 
 
 def keep_written(location: str, metadata: TableMetadata, catalog: Catalog) -> None:
     """Remember the metadata of a commit through a catalog that has just succeeded."""
-    KEPT.put(location, _plain(catalog.properties), metadata, KEPT.stamp(location))
+    known = known_by(without_checks(catalog.properties))
+    KEPT.put(location, known, metadata, KEPT.stamp(location))
 
 
 class CheckedFileIO(ArrowIO):
@@ -56,17 +62,18 @@ class CheckedFileIO(ArrowIO):
 
     def __init__(self, properties: CatalogProperties = EMPTY_DICT) -> None:
         super().__init__(properties)
-        self._plain = _plain(properties)
+        plain = without_checks(properties)
+        self._plain, self._known = tuple(sorted(plain.items())), known_by(plain)
 
     def new_input(self, location: str) -> Any:
         """Return a file to read."""
         plain = self._inner(location).new_input(location)
-        return _MetadataInput(plain, self._plain) if location.endswith(_SEALED) else plain
+        return _MetadataInput(plain, self._known) if location.endswith(_SEALED) else plain
 
     def new_output(self, location: str) -> Any:
         """Return a file to write."""
         plain = self._inner(location).new_output(location)
-        return _SealedOutput(plain, self._plain) if location.endswith(_SEALED) else plain
+        return _SealedOutput(plain, self._known) if location.endswith(_SEALED) else plain
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
         """Delete a file."""
@@ -183,10 +190,6 @@ class _SealedStream:
             self._is_open = False
             self._plain.close()
         self.close()
-
-
-def _plain(properties: CatalogProperties) -> Properties:
-    return tuple(sorted(without_checks(properties).items()))
 
 
 def _table_metadata(input_file: InputFile, encoding: str = UTF8) -> TableMetadata:

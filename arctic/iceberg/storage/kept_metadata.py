@@ -7,7 +7,7 @@ that the last one wrote, and each read of a table begins with the same few files
 
 Rules:
     - Only files with a UUID in their names are kept, and only for callers that reach them by the
-      same FileIO properties.
+      same FileIO properties; keys that the catalog handed out may be others.
     - Where table metadata lies on this machine, its file is looked at each time, which costs next
       to nothing: if it was removed, replaced or damaged since, it is read as if nothing were kept.
     - What was parsed is shared by everybody who loads it. Nobody changes it in place.
@@ -29,7 +29,7 @@ from arctic.iceberg.storage.local_files import local_path
 from arctic.last_used import LastUsed
 
 Properties = tuple[tuple[str, str], ...]
-"""By which files are reached, sorted."""
+"""By which those are known who reach files: ``known_by`` of how they do."""
 
 _MOST = 8
 MAX_KEPT_BYTES = 16 * 2**20

@@ -157,7 +157,7 @@ class TableIO:
             file_system.delete_dir(folder)
         except FileNotFoundError:
             return
-        except OSError as error:
+        except (OSError, pa.ArrowInvalid) as error:
             raise _failed("delete", location, error) from error
 
     def list_files(self, folder: str) -> tuple[FoundFile, ...]:
@@ -177,7 +177,7 @@ class TableIO:
         root = root.rstrip("/")
         try:
             found = _below(file_system, root)
-        except OSError as error:
+        except (OSError, pa.ArrowInvalid) as error:
             raise _failed("list", folder, error) from error
         files = []
         for info in found:
@@ -199,7 +199,7 @@ class TableIO:
             # Others may take away the folder, or what is in it, while it is looked into.
             found = AT_ONCE.run(lambda: file_system.get_file_info(selector), on=FileNotFoundError)
             return bool(found)
-        except OSError as error:
+        except (OSError, pa.ArrowInvalid) as error:
             raise _failed("list", location, error) from error
 
     def delete_if_empty(self, location: str, *, with_empty_folders: bool = False) -> None:

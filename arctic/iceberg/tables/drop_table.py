@@ -1,7 +1,11 @@
 """Dropping a table: base first, change second, files last.
 
 So what is left of a drop that stopped half way can neither be read nor be taken for a table, and
-dropping again finishes it.
+dropping again finishes it. In a database both stores leave in one transaction.
+
+A name may be that of another table by the time that it is dropped: somebody else has dropped this
+one, and the table was made anew. So a store is dropped only as the one that it was seen to be. A
+catalog that drops whatever has a name is asked right before.
 
 Source: amoro MixedTables.dropTableByMeta @96a4d781a. Differs: a failure to drop change is raised.
 """
@@ -14,22 +18,26 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidInputError,
+    NotFoundError,
     StorageError,
     UnsupportedError,
 )
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.in_database.leave_catalog import leave_catalog
 from arctic.iceberg.catalogs.leftover import check_is_leftover
+from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.ownership.clones import cloned_by
 from arctic.iceberg.ownership.folders import (
-    FOLDERS,
+    folders_of,
     is_a_tables,
     own_files,
     shared_by,
@@ -43,6 +51,7 @@ from arctic.iceberg.tables.check_stores import check_is_base
 from arctic.iceberg.tables.missing_table import not_found
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.names import change_identifier, parse_identifier
+from arctic.retry import SMALL_RACES
 from arctic.table.property_names import CHANGE_IDENTIFIER
 
 _log = logging.getLogger(__name__)
@@ -62,20 +71,23 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             ``purge``, one that was cloned, or a place that another table shares, of any namespace
             or, as far as its metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
-        ConflictError: with ``purge``, others renamed or registered the table meanwhile.
+        ConflictError: others were committing to it and it was not dropped; or, with ``purge``,
+            they renamed or registered it meanwhile.
         StorageError: the catalog cannot be reached; or the table is gone, and the error says which
             of its files have stayed.
     """
     parts = parse_identifier(identifier)
     catalog = open_catalog(config)
+    check_writable(catalog)
     stores = _stores(catalog, parts)
     check_unpublished(catalog, stores[0])
     if purge:
         _check_alone(catalog, stores)
-    for store in stores:
-        name = ".".join(store.name())
-        with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
-            catalog.drop_table(store.name())
+    if isinstance(catalog, SqlCatalog):
+        _drop_at_once(catalog, parts, stores)
+    else:
+        for store in stores:
+            _drop_as_seen(catalog, store)
     if purge:
         known = known_tables(catalog)
         kept_by = shared_by(stores, known) or shown_by(stores[0], known) or cloned_by(stores, known)
@@ -102,6 +114,40 @@ def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
     return [base, *find_change(catalog, base, name=".".join(parts))]
 
 
+def _drop_at_once(catalog: SqlCatalog, parts: tuple[str, ...], stores: list[Table]) -> None:
+    """Drop all stores, whatever others commit to them meanwhile; one that is gone is no failure."""
+    seen = {store.metadata.table_uuid for store in stores}
+    for retry in SMALL_RACES.tries():
+        if retry:
+            stores = [each for each in _there(catalog, parts) if each.metadata.table_uuid in seen]
+        with catalog_errors(f"drop table {'.'.join(parts)!r}"):
+            try:
+                return leave_catalog(catalog, stores)
+            except CommitFailedException as error:
+                outrun = error
+    raise ConflictError(
+        f"table {'.'.join(parts)!r}: others were committing to it and it was not dropped; drop it "
+        f"again ({outrun})"
+    ) from outrun
+
+
+def _there(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
+    try:
+        return _stores(catalog, parts)
+    except NotFoundError:
+        return []
+
+
+def _drop_as_seen(catalog: Catalog, store: Table) -> None:
+    """Drop a store by its name, if that still is its name."""
+    now = load_table(catalog, store.name())
+    if now is None or now.metadata.table_uuid != store.metadata.table_uuid:
+        return
+    name = ".".join(store.name())
+    with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
+        catalog.drop_table(store.name())
+
+
 def _check_alone(catalog: Catalog, stores: list[Table]) -> None:
     """Refuse to delete files in a place that another table lives in, as far as anybody can tell."""
     known = known_tables(catalog)
@@ -124,11 +170,10 @@ def _purge(name: str, stores: list[Table]) -> None:
     left: list[str] = []
     causes: list[StorageError] = []
     for store in stores:
-        for folder in FOLDERS:
-            place = f"{store.location()}/{folder}"
+        for place in folders_of(store):
             try:
                 left += _delete_what_tables_make(store, place)
-            except StorageError as error:  # the others may go all the same
+            except StorageError as error:  # noqa: PERF203 - the others may go all the same
                 causes.append(error)
                 left += _what_is_left(store, place)
         TableIO.of(store).delete_if_empty(store.location())

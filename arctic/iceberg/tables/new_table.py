@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
-from sqlalchemy import delete
-from sqlalchemy.orm import Session
 
 from arctic.errors import ArcticError, CommitStateUnknownError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.in_database.leave_catalog import leave_catalog
 from arctic.iceberg.ownership.folders import own_files
 from arctic.iceberg.storage.metadata_document import METADATA_FILE
 from arctic.iceberg.storage.table_io import TableIO
@@ -149,19 +149,9 @@ def _delete(store: Table, paths: Sequence[str]) -> None:
 
 def _forget(catalog: SqlCatalog, stores: Sequence[Table]) -> bool:
     """Remove the stores from the catalog; False: one was committed to, and all stay."""
-    subject = f"drop table {'.'.join(stores[0].name())!r}"
-    with catalog_errors(subject), Session(catalog.engine) as session:
-        for store in stores:
-            removed = session.execute(
-                delete(IcebergTables).where(
-                    IcebergTables.catalog_name == catalog.name,
-                    IcebergTables.table_namespace == ".".join(store.name()[:-1]),
-                    IcebergTables.table_name == store.name()[-1],
-                    IcebergTables.metadata_location == store.metadata_location,
-                )
-            )
-            if removed.rowcount != 1:  # type: ignore[attr-defined]  # of a cursor's result
-                session.rollback()
-                return False
-        session.commit()
+    with catalog_errors(f"drop table {'.'.join(stores[0].name())!r}"):
+        try:
+            leave_catalog(catalog, stores)
+        except CommitFailedException:
+            return False
     return True

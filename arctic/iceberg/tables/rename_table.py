@@ -12,7 +12,8 @@ Rules:
       same call finishes it.
     - Base forgets a place only while nobody can be about to move the change store there: its
       properties change as they were seen, or not at all, and a move that others began is finished
-      first.
+      first. Services of REST catalogs do not compare them: there base is looked at once more before
+      the change store moves, and whoever moved it knows its place where base names others.
     - Files stay where they are: a table's folder keeps its first name.
 
 A table takes the place of another at once where its catalog has transactions: base gets its name as
@@ -29,6 +30,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
+    NoSuchNamespaceError,
     NoSuchTableError,
     TableAlreadyExistsError,
 )
@@ -53,7 +55,7 @@ from arctic.iceberg.catalogs.catalog import (
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.in_database.take_name import take_name
 from arctic.iceberg.catalogs.leftover import check_is_leftover
-from arctic.iceberg.catalogs.pair import primary_key_of
+from arctic.iceberg.catalogs.pair import belongs_to, primary_key_of
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables.check_stores import check_is_base
 from arctic.iceberg.tables.missing_table import existing_store
@@ -92,7 +94,7 @@ def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) ->
     check_is_base(base, parts)
     check_no_branch(catalog, new_parts)
     if load_table(catalog, new_parts) is not None:
-        raise AlreadyExistsError(f"table {new_identifier!r} already exists; choose another name")
+        raise _taken(new_parts)
     create_namespace(catalog, new_parts[:-1])
     if primary_key_of(base.properties):
         _move_change(catalog, base, change_identifier(new_parts), name=identifier)
@@ -161,23 +163,30 @@ def _move_change(
         except AlreadyExistsError:
             _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
             raise
-    _settle(catalog, base, name=name)
+    _settle(catalog, base, name=name, moved_to=new_identifier)
 
 
-def _place(catalog: Catalog, base: Table, *, name: str) -> tuple[str, ...]:
+def _place(
+    catalog: Catalog, base: Table, *, name: str, moved_to: tuple[str, ...] | None = None
+) -> tuple[str, ...]:
     found = find_change(catalog, base, name=name)
+    if not found and moved_to is not None:
+        moved = load_table(catalog, moved_to)
+        found = [moved] if moved is not None and belongs_to(moved, base) else []
     if not found:
         raise FormatError(f"table {name!r}: its change store is missing; open the table to see why")
     return tuple(found[0].name())
 
 
-def _settle(catalog: Catalog, base: Table, *, name: str) -> None:
+def _settle(
+    catalog: Catalog, base: Table, *, name: str, moved_to: tuple[str, ...] | None = None
+) -> None:
     """Let base say where its change store is, and that it goes nowhere, unless others move it."""
     outrun: ConflictError | None = None
     for attempt in SMALL_RACES.tries():
         if attempt:
             refresh(base)
-        there = ".".join(_place(catalog, base, name=name))
+        there = ".".join(_place(catalog, base, name=name, moved_to=moved_to))
         has_arrived = base.properties.get(CHANGE_MOVES_TO) == there
         removed = (CHANGE_MOVES_TO,) if has_arrived else ()
         try:
@@ -199,6 +208,9 @@ def _commit(
     """Change properties, if what base says of the place of its change store is as it was seen."""
     seen = {each: base.properties.get(each) for each in (CHANGE_IDENTIFIER, CHANGE_MOVES_TO)}
     commit_properties(catalog, base, wanted, removed, expected=seen, subject=f"table {name!r}")
+    is_kept = all(base.properties.get(each) == text for each, text in wanted.items())
+    if not is_kept or any(each in base.properties for each in removed):
+        raise ConflictError(f"table {name!r}: others rename it as well; look what it is called")
 
 
 def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> None:
@@ -207,11 +219,16 @@ def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> Non
         try:
             catalog.rename_table(old, new)
         except TableAlreadyExistsError as error:
-            raise AlreadyExistsError(
-                f"table {'.'.join(new)!r} already exists; choose another name"
-            ) from error
+            raise _taken(new) from error
         except NoSuchTableError as error:
             raise NotFoundError(f"{subject} was dropped or renamed meanwhile") from error
+        except NoSuchNamespaceError as error:
+            # Hive says so too where the name was taken meanwhile.
+            if load_table(catalog, new) is not None:
+                raise _taken(new) from error
+            raise NotFoundError(
+                f"{subject}: namespace {'.'.join(new[:-1])!r} was dropped meanwhile; rename again"
+            ) from error
         except CommitFailedException as error:
             raise ConflictError(
                 f"{subject}: others were committing to it and it was not renamed; rename it again "
@@ -219,3 +236,7 @@ def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> Non
             ) from error
         except NotImplementedError as error:
             raise UnsupportedError(f"{subject}: its catalog cannot rename tables") from error
+
+
+def _taken(name: tuple[str, ...]) -> AlreadyExistsError:
+    return AlreadyExistsError(f"table {'.'.join(name)!r} already exists; choose another name")

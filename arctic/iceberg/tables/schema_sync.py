@@ -29,11 +29,12 @@ from pyiceberg.table.update import (
 )
 
 from arctic.errors import ConflictError, FormatError
+from arctic.iceberg.catalogs.asked_twice import may_have_landed
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.catalogs.staged_metadata import TableCommit, with_updates
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.translate import catalog_errors, commit_errors
 from arctic.iceberg.values.layout.sort_order import same_order
 from arctic.iceberg.values.named_columns import followed
 from arctic.iceberg.values.same_schemas import same_schemas
@@ -54,11 +55,10 @@ def _change_lags(base: Table, change: Table, *, name: str) -> bool:
             f"table {name!r}: base has {base_count} schema versions, change has {change_count}; "
             "expected the same number, or one more in base"
         )
-    if _columns(base.schema()) == _columns(change.schema()):
-        return False
     # Going back to an earlier schema adds no version, so the counts agree although base is ahead.
-    if _same_schema(change, base.schema()) is not None:
-        return True
+    known = _same_schema(change, base.schema())
+    if known is not None:
+        return known != change.schema().schema_id
     raise FormatError(f"table {name!r}: {_difference(base.schema(), change.schema())}")
 
 
@@ -77,18 +77,18 @@ def commit_schema(
 
     Raises:
         CommitStateUnknownError: the catalog did not answer, or others were at once faster than who
-            looks whether its yes was true.
+            looks whether its answer was true.
     """
     required = (*same_schemas(catalog, base), *same_order(base.metadata, updates))
-    with catalog_errors(f"change the columns of table {name!r}"):
+    with commit_errors(f"change the columns of table {name!r}"):
+        before, after = base.metadata, copy(base)
+        after.metadata = with_updates(before, updates)
         try:
             if (
                 isinstance(catalog, TimedRestCatalog)
                 and change is not None
                 and catalog.commits_several((base, change))
             ):
-                before, after = base.metadata, copy(base)
-                after.metadata = with_updates(base.metadata, updates)
                 follows = _following(after, change)
                 catalog.commit_several(
                     (
@@ -102,8 +102,10 @@ def commit_schema(
                 )
                 return _is_done(before, after.metadata, refresh(base).metadata)
             catalog.commit_table(base, required, updates)
-        except CommitFailedException:
-            return False
+        except CommitFailedException as error:
+            if not may_have_landed(catalog, error):
+                return False
+            return _is_done(before, after.metadata, refresh(base).metadata)
     return True
 
 
@@ -122,7 +124,7 @@ def _is_done(before: TableMetadata, after: TableMetadata, now: TableMetadata) ->
         return True
     if wanted in before.schemas and now.current_schema_id != before.current_schema_id:
         raise CommitStateUnknownException(
-            "others changed the columns after the catalog said yes to earlier ones; look at them"
+            "others changed the columns while the catalog was asked for earlier ones; look at them"
         )
     return False
 
@@ -192,27 +194,45 @@ def _updates(base: Table, change: Table) -> tuple[TableUpdate, ...]:
 
 
 def _same_schema(change: Table, schema: Schema) -> int | None:
-    wanted = _columns(schema)
-    for version in change.metadata.schemas:
-        if _columns(version) == wanted:
-            return version.schema_id
+    """Return the version with the columns of a schema, the current one if it has them.
+
+    Stores of other programs may differ in what can be null: then one that is the same but for that.
+    """
+    current = change.schema()
+    versions = [current, *(each for each in change.metadata.schemas if each != current)]
+    for columns in (_columns, _nullable_columns):
+        for version in versions:
+            if columns(version) == columns(schema):
+                return version.schema_id
     return None
 
 
-def _columns(schema: Schema) -> dict[int, tuple[str, str]]:
+_Columns = dict[int, tuple[str, str, str]]
+"""By id: the name, the type, and whether it may be null."""
+
+
+def _columns(schema: Schema) -> _Columns:
     return {
         field_id: (
             column.name,
             str(column.field_type)
             if column.field_type.is_primitive
             else type(column.field_type).__name__,
+            "not null" if column.required else "null",
         )
         for field_id, column in index_by_id(schema).items()
     }
 
 
+def _nullable_columns(schema: Schema) -> _Columns:
+    return {field_id: (*told[:2], "null") for field_id, told in _columns(schema).items()}
+
+
 def _difference(base: Schema, change: Schema) -> str:
-    ours, theirs = _columns(base), _columns(change)
+    ours, theirs = (
+        {field_id: told[:2] for field_id, told in _columns(schema).items()}
+        for schema in (base, change)
+    )
     for field_id in sorted(ours.keys() | theirs.keys()):
         if ours.get(field_id) != theirs.get(field_id):
             return (

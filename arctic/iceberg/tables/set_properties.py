@@ -36,7 +36,7 @@ from arctic.iceberg.tables.check_stores import check_is_base
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.user_properties import check_removable, other_spellings, user_properties
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.translate import commit_errors
 from arctic.iceberg.values.layout.index_columns import check_index
 from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates, same_order
 from arctic.iceberg.values.merge_engines import check_same_engine
@@ -157,7 +157,7 @@ def commit_properties(
         updates = _checked_updates(store, wanted, removed)
         if not updates:
             return
-        with catalog_errors(f"set properties of {subject}"):
+        with commit_errors(f"set properties of {subject}"):
             try:
                 required = _requirements(catalog, store, updates, expected)
                 catalog.commit_table(store, required, updates)

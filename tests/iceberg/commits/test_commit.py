@@ -179,6 +179,22 @@ class TestAppend:
         assert (bounds[2].lower, bounds[2].upper, bounds[2].null_count) == (key, key + "z", 0)
         assert (bounds[2147482645].lower, bounds[2147482645].upper) == (1, 2)
 
+    def test_a_bound_of_a_text_is_never_cut_within_a_character(self, tmp_path: Path) -> None:
+        """After U+D7FF come halves of characters, which no text has: the next one is U+E000."""
+        opened = make(tmp_path, key=("id",), partition_by=())
+        before = "x" * 14
+        for end, least in (("\ud7ff", "\ue000"), ("\ud7ff\U0010ffff", "\ue000\U0010ffff")):
+            text = before + ("" if len(end) == 2 else "x") + end
+            opened = reopened(opened)
+            files = written(opened, [row(1, text + "more")], FileKind.INSERT)
+
+            commit_append(opened, AppendFiles(files=files))
+
+            paths = {file.path for file in files}
+            found = files_of(reopened(opened), field_ids=(2,)).change
+            (bounds,) = (file.bounds[2] for file in found if file.path in paths)
+            assert (bounds.lower, bounds.upper) == (text, text.removesuffix(end) + least)
+
     def test_bounds_that_hold_for_some_row_groups_only_are_left_out(self, tmp_path: Path) -> None:
         """Parquet drops bounds of very long texts; those of the other groups are too narrow."""
         opened = make(tmp_path, key=("region",), partition_by=())

@@ -10,14 +10,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.types import StringType
+from sqlalchemy.exc import OperationalError
 
 import arctic
-from arctic.errors import ArcticError, InvalidInputError, NotFoundError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    InvalidInputError,
+    NotFoundError,
+)
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.tables import evolve_schema as evolve
 from arctic.iceberg.tables.open_table import open_table
+from tests.iceberg.catalogs.over_http.rest_server import rest_server
 
 SCHEMA = pa.schema(
     [
@@ -398,3 +408,96 @@ def test_a_change_planned_before_others_went_and_came_back_is_planned_anew(
         ids = [schema.schema_id for schema in store(place, name).metadata.schemas]
         assert ids == [0, 1, 2]
     assert [each["y"] for each in rows(place)] == [0.5, 1.0]
+
+
+SWAP = {"n": "x", "x": "n"}
+
+
+def test_a_swap_of_names_that_landed_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that asks twice is told that its own commit was faster."""
+    with rest_server(tmp_path) as server:
+        place: dict[str, Any] = {"catalog": server.properties}
+        arctic.create_table("db.t", SCHEMA, primary_key=["id"], **place)
+        arctic.write("db.t", pa.Table.from_pylist([row(1)], SCHEMA), mode="upsert", **place)
+        commit, told = TimedRestCatalog.commit_table, list[bool]()
+
+        def twice(*arguments: Any) -> Any:
+            answer = commit(*arguments)
+            if not told:
+                told.append(True)
+                raise CommitFailedException("409 after a repeated request")
+            return answer
+
+        monkeypatch.setattr(TimedRestCatalog, "commit_table", twice)
+        arctic.evolve_schema("db.t", rename=SWAP, **place)
+
+        found = rows(place)
+        assert [(each["x"], each["n"]) for each in found] == [(-1, 0.5)]
+
+
+def test_a_swap_that_was_refused_is_done_once(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database is believed, also where others have made the same change: that makes two."""
+    commit, told = SqlCatalog.commit_table, list[bool]()
+
+    def beaten(*arguments: Any) -> Any:
+        if not told:
+            told.append(True)
+            arctic.evolve_schema("db.t", rename=SWAP, **place)
+            raise CommitFailedException("has been updated by another process")
+        return commit(*arguments)
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", beaten)
+    arctic.evolve_schema("db.t", rename=SWAP, **place)
+
+    assert [(each["x"], each["n"]) for each in rows(place)] == [(0.5, -1), (1.0, -2)]
+
+
+@pytest.mark.parametrize("step", ["columns", "properties"])
+def test_an_answer_of_a_database_that_is_lost_leaves_the_outcome_open(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Who is told to try again would swap the names back."""
+    commit = SqlCatalog.commit_table
+
+    def lost(*arguments: Any) -> Any:
+        commit(*arguments)
+        raise OperationalError("COMMIT", {}, Exception("server closed the connection"))
+
+    table = arctic.open_table("db.t", **place)
+    change = {
+        "columns": lambda: arctic.evolve_schema("db.t", rename=SWAP, **place),
+        "properties": lambda: table.set_properties({"keep": "this"}),
+    }
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlCatalog, "commit_table", lost)
+        with pytest.raises(CommitStateUnknownError, match="server closed the connection"):
+            change[step]()
+
+    assert arctic.open_table("db.t", **place).schema.names[2:4] == (
+        ["x", "n"] if step == "columns" else ["n", "x"]
+    )
+
+
+def test_what_may_be_null_goes_back_with_its_columns(tmp_path: Path) -> None:
+    """Of two earlier versions with the same columns the change store takes the one of base."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    number = pa.field("n", pa.int64(), nullable=False)
+    schema = pa.schema([SCHEMA.field("id"), number])
+    arctic.create_table("db.t", schema, primary_key=["id"], **place)
+    nullable = evolve.SchemaChange(optional=("n",))
+    evolve.evolve_schema(CatalogConfig.from_options(place), "db.t", nullable)
+    arctic.evolve_schema("db.t", add={"c": pa.int64()}, **place)
+
+    arctic.evolve_schema("db.t", drop=["c"], **place)
+    rows_without = pa.table({"id": [1], "n": [None]}, schema.set(1, number.with_nullable(True)))
+    arctic.write("db.t", rows_without, mode="upsert", **place)
+
+    base, change = store(place, "t"), store(place, "t_change_")
+    assert len(base.metadata.schemas) == len(change.metadata.schemas) == 3
+    assert base.schema() == change.schema()
+    assert not change.schema().find_field("n").required
+    assert [each["n"] for each in rows(place)] == [None]

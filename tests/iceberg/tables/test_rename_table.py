@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchNamespaceError
 
 import arctic
 from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
@@ -16,6 +17,8 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.listing import namespaces, table_identifiers
 from arctic.iceberg.tables import create_table, drop_table, rename_table
+from arctic.table.property_names import CHANGE_IDENTIFIER, CHANGE_MOVES_TO
+from tests.iceberg.catalogs.over_http.rest_server import answers, rest_server
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("city", pa.string())])
 
@@ -257,6 +260,70 @@ def test_a_purge_deletes_no_file_of_a_table_that_is_renamed_meanwhile(
         arctic.drop_table("db.t", purge=True, **place)
 
     assert read(place, "db.u") == {1: "Rome", 2: "Oslo"}
+
+
+@pytest.mark.parametrize("when", ["before the look", "before the move", "after both"])
+def test_two_renames_at_a_time_leave_a_whole_table_behind_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """It compares no properties, so each says where the change store goes as if it were alone."""
+    with rest_server(tmp_path) as server:
+        place: dict[str, Any] = {"catalog": server.properties}
+        table = arctic.create_table("db.t", SCHEMA, primary_key=["id"], **place)
+        table.write(rows((1, "Rome")), mode="upsert")
+        moves: list[str] = []
+
+        def other() -> None:
+            """Say that it moves the change store, as seen before the first one said so."""
+            moves.append(when)
+            base = server.catalog.load_table("db.t")
+            with base.transaction() as changes:
+                changes.set_properties(
+                    {CHANGE_IDENTIFIER: "db.t_change_", CHANGE_MOVES_TO: "db.v_change_"}
+                )
+
+        def between(method: str, path: str) -> bool:
+            is_now = {
+                "before the look": method == "GET" and server.count("POST", "/tables/t") == 1,
+                "before the move": path.endswith("/tables/rename"),
+                "after both": method == "GET" and server.count("POST", "/tables/t") == 2,
+            }
+            if is_now[when] and not moves:
+                other()
+            return False
+
+        server.asked.clear()
+        server.is_stuck = between
+        if when == "before the look":
+            with pytest.raises(ConflictError, match="others rename it as well"):
+                arctic.rename("db.t", "db.u", **place)
+        else:
+            arctic.rename("db.t", "db.u", **place)
+        server.is_stuck = answers
+
+        assert moves
+        there = "db.t" if when == "before the look" else "db.u"
+        assert read(place, there) == {1: "Rome"}
+        arctic.rename(there, "db.w", **place)
+        assert read(place, "db.w") == {1: "Rome"}
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_what_hive_says_of_a_name_that_is_taken_meanwhile(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, is_taken: bool
+) -> None:
+    """It has one word for that, and for a namespace that is gone."""
+
+    def refuse(*_: Any) -> None:
+        if is_taken:
+            arctic.create_table("lake.u", SCHEMA, **place)
+        raise NoSuchNamespaceError("Database does not exists: lake")
+
+    monkeypatch.setattr(SqlCatalog, "rename_table", refuse)
+    error = AlreadyExistsError if is_taken else NotFoundError
+    table = arctic.create_table("db.plain", SCHEMA, **place)
+    with pytest.raises(error, match=r"'lake\.u' already exists" if is_taken else "'lake' was"):
+        arctic.rename(table.name, "lake.u", **place)
 
 
 def _stop_after(monkeypatch: pytest.MonkeyPatch, commits: int) -> None:

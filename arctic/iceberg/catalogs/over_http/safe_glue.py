@@ -18,7 +18,7 @@ Rules:
     - An entry that is no table any more is dropped by who made it so, and by nobody else: Glue
       drops whatever has a name, and that would be a new table by then.
     - Glue's client asks again where an answer was lost, and is told of a conflict with itself: so
-      an entry says who made it no table.
+      an entry says who made it, and who made it no table.
     - A commit looks at the entry again right before it changes it. Versions are counted anew for a
       table that was dropped and made again, so the number alone could be that of another table.
 """
@@ -35,10 +35,12 @@ from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchIcebergTableError,
     NoSuchTableError,
+    TableAlreadyExistsError,
 )
 from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
+from arctic.iceberg.catalogs.asked_twice import NothingSentError
 from arctic.retry import SMALL_RACES
 from arctic.table.property_names import GLUE_RENAME
 
@@ -64,8 +66,7 @@ class SafeGlueCatalog(GlueCatalog):
         old = self.identifier_to_database_and_table(from_identifier, NoSuchTableError)
         new = self.identifier_to_database_and_table(to_identifier)
         seen = self._seen(old)
-        self._create_glue_table(*new, table_input=_construct_rename_table_input(new[1], seen))
-        made = self._entry(new, seen)
+        made = self._made(new, seen)
         for _ in SMALL_RACES.tries():
             if self._ends(old, seen):
                 return self.load_table(to_identifier)
@@ -85,9 +86,9 @@ class SafeGlueCatalog(GlueCatalog):
         try:
             now = _metadata_of(self._get_glue_table(database_name, table_name))
         except NoSuchTableError as error:  # said of the look: nothing of the commit was sent
-            raise CommitFailedException(f"{database_name}.{table_name} is gone by now") from error
+            raise NothingSentError(f"{database_name}.{table_name} is gone by now") from error
         if now != table_input["Parameters"].get(PREVIOUS_METADATA_LOCATION):
-            raise CommitFailedException(f"{database_name}.{table_name} names {now!r} by now")
+            raise NothingSentError(f"{database_name}.{table_name} names {now!r} by now")
         super()._update_glue_table(database_name, table_name, table_input, version_id)
 
     def _seen(self, names: _Names) -> Any:
@@ -97,6 +98,24 @@ class SafeGlueCatalog(GlueCatalog):
         if kind.upper() != "ICEBERG":
             raise NoSuchIcebergTableError(f"{'.'.join(names)} is of the type {kind!r}")
         return entry
+
+    def _made(self, names: _Names, seen: Any) -> Any:
+        """Make the new entry, and return it."""
+        mine = str(uuid4())
+        made = _construct_rename_table_input(names[1], seen)
+        made["Parameters"] = {**seen["Parameters"], GLUE_RENAME: mine}
+        try:
+            self._create_glue_table(*names, table_input=made)
+        except TableAlreadyExistsError:
+            if self._rename_of(names) != mine:
+                raise
+        return self._entry(names, seen)
+
+    def _rename_of(self, names: _Names) -> object:
+        """Return which rename wrote an entry; None: none, or there is no entry."""
+        with suppress(NoSuchTableError):
+            return self._get_glue_table(*names).get("Parameters", {}).get(GLUE_RENAME)
+        return None
 
     def _followed(self, names: _Names, made: Any, seen: Any) -> Any:
         """Let the new entry, as it was made, name what has been committed to the first one."""
@@ -124,7 +143,7 @@ class SafeGlueCatalog(GlueCatalog):
         try:
             super()._update_glue_table(*names, ended, seen["VersionId"])
         except CommitFailedException:
-            if self._get_glue_table(*names)["Parameters"].get(GLUE_RENAME) != mine:
+            if self._rename_of(names) != mine:
                 return False
         except NoSuchTableError:
             return False

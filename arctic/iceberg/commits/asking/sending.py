@@ -34,7 +34,7 @@ from arctic.iceberg.catalogs.refresh import newest, refresh
 from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.commits.asking.marked_stores import mark_of, send_marked
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
-from arctic.iceberg.metadata.history import lineage
+from arctic.iceberg.metadata.history import lineage, would_know
 
 Outcome = Exception | None
 """What the catalog made of an attempt: ``CommitFailedException``, which says that it did not land;
@@ -205,8 +205,10 @@ def _check_landed(attempt: StagedSnapshot) -> None:
     if head.snapshot_by_id(attempt.snapshot_id) is not None:
         return
     text = f"the catalog said yes, and table {'.'.join(attempt.table.name())!r} lacks the snapshot"
-    # Where nobody was faster the server may show what was before: its files must stay.
-    if head.current_snapshot_id == attempt.parent_id:
+    # Where nobody was faster the server may show what was before, and where the snapshots of that
+    # time have expired it would be gone as well: its files must stay.
+    is_unmoved = head.current_snapshot_id == attempt.parent_id
+    if is_unmoved or not would_know(head, attempt.sequence_number):
         raise CommitStateUnknownException(text)
     raise CommitFailedException(text)
 

@@ -7,9 +7,8 @@ store for neither.
 Rules:
     - Only files are cut whose names hold a random number: nobody writes another one under the same
       name, so a block is never out of date.
-    - A file is known by its path and by how it is reached: other properties are another file. Keys
-      with a token are temporary and come anew every hour, so secrets do not count where there is
-      one.
+    - A file is known by its path and by who reaches it how: other properties are another file, but
+      for the keys that a catalog hands out, see ``io_properties``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
-from arctic.redact import names_a_secret
+from arctic.iceberg.storage.io_properties import known_by
 
 BLOCK_BYTES = 256 * 2**10
 """Fetched in 2 to 20 ms over a network, where a request takes as long before its first byte."""
@@ -54,11 +53,9 @@ def file_key(path: str, properties: Mapping[str, str]) -> bytes:
         path: of a file with a random name.
         properties: by which it is reached.
     """
-    is_temporary = any("token" in name.lower() for name in properties)
     state = blake2b(digest_size=20)
-    for name, text in sorted(properties.items()):
-        if not (is_temporary and names_a_secret(name)):
-            state.update(f"{name}={text}\0".encode())
+    for name, text in known_by(properties):
+        state.update(f"{name}={text}\0".encode())
     state.update(f"\0{path}".encode())
     return state.digest()
 

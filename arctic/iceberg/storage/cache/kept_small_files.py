@@ -6,7 +6,8 @@ a request or two. Where nothing was said of a cache these few bytes are kept all
 Rules:
     - Only files are kept whose names hold a random number: nobody writes another one under the
       same name. Of a file of this machine nothing is: it costs next to nothing to read.
-    - Who reaches a path by other properties, such as other keys, is given nothing.
+    - Who reaches a path by other properties, or who is somebody else, is given nothing; keys that a
+      catalog hands out may be others.
     - Who finds a file to make no sense says so, and it is fetched the next time.
 
 Memory: ``MOST_BYTES``.
@@ -15,11 +16,12 @@ Memory: ``MOST_BYTES``.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from arctic.iceberg.storage.io_properties import known_by
 from arctic.iceberg.storage.local_files import is_local
 from arctic.last_used import LastUsed
 from arctic.table.filename import has_random_name
@@ -40,8 +42,7 @@ class KeptSmallFiles:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        # There is one access for each set of properties.
-        self._kept: LastUsed[tuple[FileIO, str], pa.Buffer] = LastUsed()
+        self._kept: LastUsed[tuple[Hashable, str], pa.Buffer] = LastUsed()
 
     def opened(self, access: FileIO, path: str) -> Any:
         """Open a file for reading at any position.
@@ -52,15 +53,16 @@ class KeptSmallFiles:
         """
         if is_local(path) or not has_random_name(path):
             return access.new_input(path).open()
-        content = self._kept.get((access, path))
+        place = known_by(access.properties), path
+        content = self._kept.get(place)
         if content is None:
             opened = access.new_input(path).open()
             content = _whole_and_small(opened)
             if content is None:
                 return opened
             weight = content.size + len(path) + _EACH_BYTES
-            self._kept.put((access, path), content, weight=weight, most=self._most_bytes)
-        return KeptFile(content, lambda: self._kept.drop((access, path)))
+            self._kept.put(place, content, weight=weight, most=self._most_bytes)
+        return KeptFile(content, lambda: self._kept.drop(place))
 
     def forget(self) -> None:
         """Keep nothing."""

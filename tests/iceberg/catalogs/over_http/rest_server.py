@@ -84,6 +84,13 @@ class RestServer:
             return {"access_token": "t0ken", "token_type": "bearer", "expires_in": 3_600}
         if parts == ["namespaces"]:
             return self._namespaces(method, body, parent)
+        if parts == ["tables", "rename"]:
+            wanted = json.loads(body)
+            names = (
+                (*wanted[e]["namespace"], wanted[e]["name"]) for e in ("source", "destination")
+            )
+            self.catalog.rename_table(*names)
+            return None
         namespace = tuple(parts[1].split("\x1f"))
         if len(parts) == 2:
             found = self.catalog.load_namespace_properties(namespace)

@@ -14,6 +14,7 @@ from arctic.iceberg.storage.cache.block import (
     file_key,
     numbers_of,
 )
+from arctic.iceberg.storage.io_properties import opened_by
 
 SIZES = st.integers(1, 5 * BLOCK_BYTES)
 
@@ -49,7 +50,7 @@ def test_an_empty_range_is_of_no_block() -> None:
 
 
 def test_a_file_reached_otherwise_is_another_file() -> None:
-    """At another address, or by other keys; keys that last an hour are the same person's."""
+    """At another address, by other keys, by somebody else; not by keys that a catalog hands out."""
     here, keys = {"s3.endpoint": "http://a"}, {"s3.access-key-id": "x"}
     token = {"s3.session-token": "1", **keys}
 
@@ -63,4 +64,7 @@ def test_a_file_reached_otherwise_is_another_file() -> None:
     ]
     assert len(set(different)) == len(different)
     later = {"s3.session-token": "2", "s3.access-key-id": "z"}
-    assert file_key("p", {**here, **token}) == file_key("p", {**here, **later})
+    assert file_key("p", {**here, **token}) != file_key("p", {**here, **later})
+    me, other = ({**here, **opened_by({"credential": text})} for text in ("me:1", "other:1"))
+    assert file_key("p", {**me, **token}) == file_key("p", {**me, **later})
+    assert file_key("p", {**me, **token}) != file_key("p", {**other, **token})

@@ -16,7 +16,8 @@ FAR = "s3://lake/t/data/4-B-1-00000-0-2889679053109490213-00001.parquet"
 class Access:
     """A FileIO over some files, all of which come whole."""
 
-    def __init__(self, made: Any = io.BytesIO) -> None:
+    def __init__(self, made: Any = io.BytesIO, **properties: str) -> None:
+        self.properties = properties
         self.files: dict[str, bytes] = {}
         self.asked: list[str] = []
         self._made = made
@@ -58,7 +59,7 @@ def test_of_other_files_nothing_is_kept(path: str) -> None:
 
 def test_another_access_is_given_nothing() -> None:
     """It may have other keys, and not be allowed to read the file."""
-    kept, one, other = KeptSmallFiles(), Access(), Access()
+    kept, one, other = KeptSmallFiles(), Access(), Access(key="other")
     one.files[FAR] = b"secret"
     kept.opened(one, FAR)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
