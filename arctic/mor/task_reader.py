@@ -131,13 +131,9 @@ class TaskReader:
         settled: Collection[str],
     ) -> None:
         """Look up the keys of data in some of the deletes, without reading the payload."""
-        for file_task in data:
-            if file_task.file.path in settled:
-                continue
-            with DataFileReader(
-                file_task.file, self._request, self._open_file, self._touched
-            ) as reader:
-                rows = dead.setdefault(file_task.file.path, RowSet(reader.row_count))
+        for file in (part.file for part in data if part.file.path not in settled):
+            with DataFileReader(file, self._request, self._open_file, self._touched) as reader:
+                rows = dead.setdefault(file.path, RowSet(reader.row_count))
                 for killed in reader.killed_rows(index):
                     rows.add(killed)
 
@@ -207,9 +203,8 @@ class LoadedTask:
         if self._folded is not None and file_task.file.kind is FileKind.INSERT:
             raise InternalError(f"file {file_task.file.path!r} is folded, so it has no rows itself")
         path, deletes = file_task.file.path, file_task.position_deletes
-        request = self._request
-        if self._sought is not None:
-            request = self._sought.request_for(file_task.file)
+        sought = self._sought
+        request = self._request if sought is None else sought.request_for(file_task.file)
         data = DataFileReader(file_task.file, request, self._open_file, self._touched)
         try:
             positions = self._positions.rows(path, deletes, data.few_rows)
@@ -218,6 +213,10 @@ class LoadedTask:
             raise
         last = None if path in self._settled else self._last
         return LoadedFile(data, positions, self._dead.get(path), last)
+
+    def open_stored(self, file_task: FileTask) -> DataFileReader:
+        """Open one of the task's data files as it is stored: nothing is deleted, nor folded."""
+        return DataFileReader(file_task.file, self._request, self._open_file, self._touched)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

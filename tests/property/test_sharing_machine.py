@@ -205,6 +205,9 @@ class SharingMachine(RuleBasedStateMachine):
             if self.has_cloned and "clone" in error.message:
                 return
             raise
+        for other in self.held.keys() - {name}:
+            arctic.optimize(other, type="full", warehouse=self.folder)
+            arctic.expire(other, options=AT_ONCE, warehouse=self.folder)
         for read in READERS:
             assert_rows(read(self.folder, name).to_pylist(), self.rows_of(name))
         arctic.adopt(name, primary_key=["id"], warehouse=self.folder)

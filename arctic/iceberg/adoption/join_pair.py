@@ -6,6 +6,9 @@ Rules:
     - Its changes are later than all that base knows of changes: a table that was a pair before, or
       holds files of one, names those, and a new one that is no later would count as merged, or
       kill nothing.
+    - They are others than those of a pair that was released. A number is left out between them, and
+      the history of changes begins behind it: so whoever stands before it is refused, as are states
+      of that life, of which changes are gone.
     - What is committed to the plain table after it was looked at makes it another table: adopting
       is refused then, and can be repeated.
     - Several may adopt a table at the same time: whose commit comes first wins, and the others do
@@ -38,9 +41,19 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.values.names import change_identifier
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.scan.store_files import StoreFiles
-from arctic.table.property_names import ADOPTED, BASE_UUID, CREATED, MERGED_UP_TO, is_own
+from arctic.table.property_names import (
+    ADOPTED,
+    BASE_UUID,
+    CLONE_OF,
+    CREATED,
+    MERGED_UP_TO,
+    RELEASED_CHANGES,
+    is_own,
+)
 
 _VERSION = "format-version"
+_BEYOND = 2
+"""How far behind the last change of an earlier life the first commit of the next one is."""
 
 
 def join_pair(opened: OpenTable, key: tuple[str, ...], files: StoreFiles) -> OpenTable:
@@ -58,7 +71,7 @@ def join_pair(opened: OpenTable, key: tuple[str, ...], files: StoreFiles) -> Ope
         StorageError: the catalog or the file that says so cannot be reached.
     """
     plain, name = opened.base, opened.table.name
-    past = _last_known_change(opened, files)
+    past = _first_change(opened, files)
     place = change_identifier(opened.table.identifier)
     wanted = base_properties({}, key, place)
     wanted.pop(_VERSION)
@@ -76,21 +89,23 @@ def join_pair(opened: OpenTable, key: tuple[str, ...], files: StoreFiles) -> Ope
     return open_table(opened.config, name, for_writing=True)
 
 
-def _last_known_change(opened: OpenTable, files: StoreFiles) -> int:
-    """Return the greatest transaction that a plain table names; 0: none.
+def _first_change(opened: OpenTable, files: StoreFiles) -> int:
+    """Return the sequence number that changes begin with; 0: there were none before.
 
-    Files say in their names up to which change they hold rows, snapshots what is merged in them.
-    Both outlive a release.
+    Files say in their names up to which change they hold rows, snapshots what is merged in them,
+    and a released table how far its changes had come.
     """
     metadata, keys = opened.base.metadata, partition_keys(opened.table)
     merged = read_state(metadata, opened.base.io, metadata.current_snapshot_id, keys).sequence
     summaries = [each.summary for each in metadata.snapshots if each.summary is not None]
     told = [summary[MERGED_UP_TO] for summary in summaries]
+    released = metadata.properties.get(RELEASED_CHANGES)
     return max(
-        0,
+        0 if released is None else int(released) + _BEYOND,
         *merged.values(),
         *(int(text) for text in told if text is not None),
         *(file.transaction_id for file in (*files.base, *files.position_deletes)),
+        0,
     )
 
 
@@ -98,9 +113,10 @@ def _make_change(
     plain: Table, place: tuple[str, ...], properties: dict[str, str], name: str, past: int
 ) -> Table | None:
     """Make the change store; None: one is there that is as new."""
-    new = table_like(
-        plain, place, change_properties(plain, properties), last_sequence_number=max(0, past - 1)
-    )
+    wanted = change_properties(plain, properties)
+    if CLONE_OF in properties:  # or nobody would clean a store that says it may not be
+        wanted[CLONE_OF] = properties[CLONE_OF]
+    new = table_like(plain, place, wanted, last_sequence_number=max(0, past - 1))
     found = load_table(plain.catalog, place)
     if found is not None:
         of_it = found.properties.get(BASE_UUID) == str(plain.metadata.table_uuid)

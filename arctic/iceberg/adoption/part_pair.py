@@ -8,7 +8,11 @@ Rules:
       again. What is told to be committed is never dropped.
     - Whoever stops in between leaves a plain table, and a change store that no table names.
     - What the stores know of the batches of streams stays with the plain table: a batch that is
-      given again once it is adopted must not land twice.
+      given again once it is adopted must not land twice. So do the places of consumers and of
+      windows: none is given again unseen.
+    - The plain table says how far its changes had come. Those of an adoption are others, so whoever
+      followed the earlier ones finds a number missing.
+    - A clone goes on saying whose files it refers to, which its source keeps for it.
 """
 
 from __future__ import annotations
@@ -37,12 +41,21 @@ from arctic.options import (
     ORDERING_COLUMNS,
     SEQUENCE_GROUPS,
 )
-from arctic.table.property_names import ADOPTED, is_own
+from arctic.table.property_names import (
+    ADOPTED,
+    CLONE_OF,
+    CONSUMER_PREFIX,
+    RELEASED_CHANGES,
+    WINDOW_PREFIX,
+    is_own,
+)
 from arctic.table.streams.stream_batch import batches_of
 
 _LASTING = tuple(
     option.name for option in (ORDERING_COLUMNS, MERGE_ENGINE, AGGREGATE_FUNCTIONS, SEQUENCE_GROUPS)
 )
+_STAYING = (CLONE_OF, CONSUMER_PREFIX, WINDOW_PREFIX)
+"""How the names begin of what stays as it is."""
 
 
 def part_pair(opened: OpenTable) -> None:
@@ -59,11 +72,15 @@ def part_pair(opened: OpenTable) -> None:
     added = [each for each in before.get(ADOPTED, "").split(",") if each in before]
     # A plain table has no change store that could hold against late rows.
     order = [each for each in before if each.lower() in _LASTING]
-    batches = batches_of(before, {} if change is None else change.properties)
-    own = (each for each in before if is_own(each) and each not in batches)
-    removed = list(dict.fromkeys([*own, *added, *order]))
-    updates = RemovePropertiesUpdate(removals=removed), SetPropertiesUpdate(updates=batches)
-    if not commit_as_seen(base, updates if batches else updates[:1], name):
+    told = batches_of(before, {} if change is None else change.properties)
+    if change is not None:
+        told[RELEASED_CHANGES] = str(change.last_sequence_number)
+    own = (each for each in before if is_own(each) and each not in told)
+    removed = list(
+        dict.fromkeys([*(each for each in own if not each.startswith(_STAYING)), *added, *order])
+    )
+    updates = RemovePropertiesUpdate(removals=removed), SetPropertiesUpdate(updates=told)
+    if not commit_as_seen(base, updates if told else updates[:1], name):
         raise _written_to(name)
     if change is None:
         return

@@ -24,10 +24,16 @@ from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
 
-from arctic.errors import FormatError, StorageError, UnsupportedError
+from arctic.errors import ArcticError, FormatError, StorageError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.ownership.clones import related_paths
-from arctic.iceberg.ownership.folders import is_a_tables, own_files, shared_by, shared_with
+from arctic.iceberg.ownership.folders import (
+    folders_of,
+    is_a_tables,
+    own_files,
+    shared_by,
+    shared_with,
+)
 from arctic.iceberg.ownership.known_tables import KnownTable, known_tables
 from arctic.iceberg.ownership.published import published_paths
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
@@ -96,7 +102,10 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
     names = frozenset(_name(path) for path in known)
     found = _orphans(candidates, names, min_age_ms=min_age_ms, now_ms=now_ms)
     if found.items:
-        tables = known_tables(opened.base.catalog)
+        try:
+            tables = known_tables(opened.base.catalog)
+        except ArcticError as error:  # of any table, whoever broke it
+            return _skipped(f"not every table of the catalog can be read: {error.message}")
         shared = shared_by(list(stores.values()), tables)
         if shared is not None:
             return _skipped(shared)
@@ -194,7 +203,7 @@ def _name(path: str) -> str:
 
 def _metadata_of_another(store: Table, files: Sequence[FoundFile]) -> str | None:
     """Return a metadata file in a place where this store has none."""
-    own = f"{store.location()}/metadata/"
+    own = f"{folders_of(store, 'metadata')[0]}/"
     for file in files:
         if file.path.endswith(METADATA_FILE):
             folder, _, rest = file.path.partition(own)

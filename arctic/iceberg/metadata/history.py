@@ -9,7 +9,7 @@ So a snapshot without a parent is the first one of a store only if its sequence 
 
 from __future__ import annotations
 
-from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 from pyiceberg.table.snapshots import Snapshot
 
 from arctic.table.property_names import RESTORED_OVER
@@ -66,6 +66,21 @@ def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool
     return (
         first.parent_snapshot_id is None and (first.sequence_number or 0) <= _FIRST_SEQUENCE_NUMBER
     )
+
+
+def would_know(metadata: TableMetadata, sequence_number: int) -> bool:
+    """Say whether a snapshot that others built on would be known; false where it may have expired.
+
+    Args:
+        metadata: of a store, which does not have the snapshot.
+        sequence_number: of the snapshot, one above what was the last one of the store before it.
+    """
+    if isinstance(metadata, TableMetadataV1):
+        return True  # it has no such numbers
+    if metadata.last_sequence_number < sequence_number:
+        return True
+    line = lineage(metadata, metadata.current_snapshot())
+    return any((each.sequence_number or 0) <= sequence_number for each in line)
 
 
 def current_at(metadata: TableMetadata, timestamp_ms: int) -> tuple[Snapshot | None, bool]:

@@ -61,7 +61,7 @@ def neighbours(stores: Sequence[Table], known: Iterable[KnownTable]) -> tuple[Ne
     own = {(store.catalog.name, ".".join(store.name())) for store in stores}
     uuids = {str(store.metadata.table_uuid) for store in stores}
     roots = [_folder(store.location()) for store in stores]
-    places = [f"{store.location()}/{folder}" for store in stores for folder in FOLDERS]
+    places = [place for store in stores for place in folders_of(store)]
     found = []
     for table in known:
         if (table.catalog, table.name) in own:
@@ -102,6 +102,12 @@ def is_own(path: str, stores: Iterable[Table]) -> bool:
     return any(name.startswith(_folder(store.location())) for store in stores)
 
 
+def folders_of(store: Table, *names: str) -> tuple[str, ...]:
+    """Return the folders of a store, or some, as writers spell them: no slash ends a location."""
+    location = store.location().rstrip("/")
+    return tuple(f"{location}/{name}" for name in names or FOLDERS)
+
+
 def own_files(store: Table, *folders: str) -> list[FoundFile]:
     """Return the files in the folders of a store, or some; what a link leads to is left out.
 
@@ -110,7 +116,7 @@ def own_files(store: Table, *folders: str) -> list[FoundFile]:
         UnsupportedError: this access cannot list files.
     """
     io = TableIO.of(store)
-    listed = (io.list_files(f"{store.location()}/{folder}") for folder in folders or FOLDERS)
+    listed = (io.list_files(place) for place in folders_of(store, *folders))
     return [file for files in listed for file in files if is_own(file.path, [store])]
 
 
@@ -123,7 +129,7 @@ def delete_own_files(store: Table) -> tuple[str, ...]:
     try:
         made = [file.path for file in own_files(store) if is_a_tables(file.path)]
     except (StorageError, UnsupportedError):
-        return tuple(f"{store.location()}/{folder}" for folder in FOLDERS)
+        return folders_of(store)
     left = io.delete_quietly(made)
     io.delete_if_empty(store.location(), with_empty_folders=True)
     return left

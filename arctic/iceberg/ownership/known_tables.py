@@ -99,7 +99,7 @@ def _read(io: TableIO, entry: DatabaseEntry) -> KnownTable:
     except ArcticError:
         document = {}  # its place speaks for it
     beside = entry.metadata_location.rpartition("/")[0].rpartition("/")[0]
-    uuid = document.get("table-uuid")
+    uuid = document.get("table-uuid", document.get("view-uuid"))
     properties = document.get("properties") or {}
     return KnownTable(
         catalog=entry.catalog,

@@ -20,6 +20,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.table.update import TableUpdate, update_table_metadata
 
 from arctic.errors import ArcticError, CommitStateUnknownError, UnsupportedError
+from arctic.iceberg.catalogs.asked_twice import may_ask_twice
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.new_location import new_location
 from arctic.iceberg.storage.many_snapshots import write_metadata
@@ -78,7 +79,12 @@ def register_table(new: Table, updates: Sequence[TableUpdate] = ()) -> Table | N
         write_metadata(metadata, new.io, path)
     try:
         return catalog.register_table(parts, path)
-    except TableAlreadyExistsError:
+    except TableAlreadyExistsError as error:
+        found = _found(new, error)
+        if _is_same(found, new):
+            return found
+        if found is None and may_ask_twice(catalog):  # it may have another name by now
+            raise _unknown(new, error) from error
         io.delete_quietly([path])
         return None
     except NotImplementedError as error:
@@ -88,23 +94,29 @@ def register_table(new: Table, updates: Sequence[TableUpdate] = ()) -> Table | N
             "is there"
         ) from error
     except Exception as error:
-        found = _found(new)
-        if found is None:
-            raise CommitStateUnknownError(
-                f"table {name!r}: the catalog did not say whether it was created "
-                f"({type(error).__name__}: {error}); call again"
-            ) from error
+        found = _found(new, error)
+        if not _is_same(found, new):
+            raise _unknown(new, error) from error
         return found
 
 
-def _found(new: Table) -> Table | None:
-    """Return the table as the catalog knows it; None: it does not, or cannot be asked."""
+def _found(new: Table, failed: Exception) -> Table | None:
+    """Return what has the name of a table; raises what failed as unknown if nobody can say."""
     try:
-        found = load_table(new.catalog, tuple(new.name()))
+        return load_table(new.catalog, tuple(new.name()))
     except ArcticError:
-        return None
-    is_same = found is not None and found.metadata.table_uuid == new.metadata.table_uuid
-    return found if is_same else None
+        raise _unknown(new, failed) from failed
+
+
+def _is_same(found: Table | None, new: Table) -> bool:
+    return found is not None and found.metadata.table_uuid == new.metadata.table_uuid
+
+
+def _unknown(new: Table, failed: Exception) -> CommitStateUnknownError:
+    return CommitStateUnknownError(
+        f"table {'.'.join(new.name())!r}: the catalog did not say whether it was created "
+        f"({type(failed).__name__}: {failed}); call again"
+    )
 
 
 def _metadata(

@@ -9,7 +9,6 @@ Rules:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,7 +120,7 @@ def _first(new: Table, what: SnapshotPlan) -> int:
     return staged.snapshot_id
 
 
-def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[str]:
+def forget_old(published: Table, *, keep_ms: int, min_count: int, now_ms: int) -> Sequence[str]:
     """Expire old snapshots of a published table, with the files of its own that only they had.
 
     Files of the pair are the pair's to delete.
@@ -130,6 +129,7 @@ def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[st
         published: the table, as it was loaded: what came since is not old.
         keep_ms: how long its snapshots stay.
         min_count: how many of them stay in any case.
+        now_ms: the time.
 
     Returns:
         The files that were deleted.
@@ -138,7 +138,6 @@ def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[st
         ConflictError: other commits won every retry; nothing was removed.
         StorageError: the catalog or a file cannot be reached.
     """
-    now_ms = time.time_ns() // 1_000_000
     times = [each.timestamp_ms for each in published.metadata.snapshots]
     if not any(is_old(each, duration_ms=keep_ms, now_ms=now_ms) for each in times):
         return ()

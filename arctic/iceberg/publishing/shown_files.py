@@ -7,11 +7,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from copy import copy
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.manifest import DATA_FILE_TYPE, DataFile, DataFileContent
 from pyiceberg.table import Table
 
 from arctic.errors import InternalError
@@ -24,6 +23,7 @@ from arctic.table.snapshot import TableSnapshot
 
 NO_SNAPSHOT = "none"
 """Stands for the snapshot of a store that had none."""
+_SORT_ORDER = [field.name for field in DATA_FILE_TYPE[2].fields].index("sort_order_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,21 +147,23 @@ def commits_since(opened: OpenTable, published: Table) -> int | None:
 
 
 def stored_files(
-    opened: OpenTable, state: TableSnapshot, paths: Collection[str], *, spec_id: int
+    opened: OpenTable, state: TableSnapshot, paths: Collection[str], published: Table
 ) -> tuple[DataFile, ...]:
-    """Return data files of the pair as another table takes them over, metrics and all.
+    """Return data files of the pair as a published table takes them over, metrics and all.
 
     Args:
         opened: the pair.
         state: which its files are of.
         paths: of the files.
-        spec_id: of the other table's partition spec, which has the same fields.
+        published: has one partition spec, with the same fields, and the sort orders of its making.
 
     Raises:
         NotFoundError: the state has expired.
         StorageError: a manifest cannot be read.
     """
     wanted, found = set(paths), {}
+    declared = opened.base.metadata.sort_orders
+    orders = {each.order_id for each in published.metadata.sort_orders if each in declared}
     stores = ((opened.base, state.base_snapshot_id), (opened.change, state.change_snapshot_id))
     for store, snapshot_id in stores:
         if store is None or not wanted:
@@ -171,12 +173,20 @@ def stored_files(
             for entry in entries:
                 path = entry.data_file.file_path
                 if path in wanted:
-                    found[path] = copy(entry.data_file)  # entries are shared
-                    found[path].spec_id = spec_id
+                    found[path] = _taken_over(entry.data_file, orders)
+                    found[path].spec_id = published.spec().spec_id
     missing = sorted(wanted - found.keys())
     if missing:
         raise InternalError(f"file {missing[0]!r} is planned, but in no manifest of its state")
     return tuple(found[path] for path in sorted(found))
+
+
+def _taken_over(file: DataFile, orders: Collection[int]) -> DataFile:
+    """Return a copy of a file that says of its sort order only what its table knows of."""
+    values = [file[place] for place in range(len(file))]  # entries are shared
+    if values[_SORT_ORDER] not in orders:
+        values[_SORT_ORDER] = None
+    return DataFile(*values)
 
 
 def _shown(path: str, rows: int, mask: Mask | None) -> ShownFile:

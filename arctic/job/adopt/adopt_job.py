@@ -19,6 +19,7 @@ from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.adopt.named_nodes import check_named_nodes
 from arctic.job.adopt.unique_key import check_unique
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import TableReference
@@ -48,6 +49,7 @@ def adopt_table(asked: AskedRead, key: Sequence[str], *, checks_key: bool) -> Op
         raise UnsupportedError(
             f"table {opened.table.name!r} cannot be adopted: {error.message}"
         ) from error
+    check_named_nodes(opened, asked, key, files.base)
     if checks_key:
         check_unique(opened, asked, key)
     return join_pair(opened, tuple(key), files)

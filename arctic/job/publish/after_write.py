@@ -63,12 +63,15 @@ def after_write(
         _warn(reference, "published", "publish", error)
 
 
-def publish_all(reference: TableReference, *, every: int) -> tuple[PublishReport, ...]:
+def publish_all(
+    reference: TableReference, *, every: int, now_ms: int | None = None
+) -> tuple[PublishReport, ...]:
     """Publish a table under each name that it is shown under, or under its usual one.
 
     Args:
         reference: the table.
         every: commits that must have come since, for a name that shows it already.
+        now_ms: as of ``publish_table``.
 
     Raises:
         ArcticError: as ``publish_table``.
@@ -79,7 +82,7 @@ def publish_all(reference: TableReference, *, every: int) -> tuple[PublishReport
         shown = None if name is None else find_published(opened.base.catalog, name)
         behind = None if shown is None else commits_since(opened, shown)
         if behind is None or behind >= every:
-            reports.append(publish_table(reference, name, None))
+            reports.append(publish_table(reference, name, None, now_ms=now_ms))
     return tuple(reports)
 
 

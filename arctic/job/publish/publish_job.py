@@ -56,7 +56,9 @@ from arctic.retry import WHERE_OUTRUN
 _NAME_ADDED = "_fresh"
 
 
-def publish_table(reference: TableReference, into: str | None, output: str | None) -> PublishReport:
+def publish_table(
+    reference: TableReference, into: str | None, output: str | None, *, now_ms: int | None = None
+) -> PublishReport:
     """Show the newest state of a table as a plain Iceberg table.
 
     Args:
@@ -64,6 +66,7 @@ def publish_table(reference: TableReference, into: str | None, output: str | Non
         into: the name that it is shown under; None: the one that it has, or one with ``_fresh``.
         output: one of ``OUTPUTS``; None: as the published table was made; for a new one what the
             table's property ``publish.output`` says.
+        now_ms: the time by which its snapshots are old; None: that of the clock.
 
     Raises:
         NotFoundError: no such table.
@@ -80,7 +83,7 @@ def publish_table(reference: TableReference, into: str | None, output: str | Non
         raise InvalidInputError(f"output {output!r}: expected one of {', '.join(OUTPUTS)}")
     for _ in WHERE_OUTRUN.tries():
         try:
-            return _publish(reference, into, output, started)
+            return _publish(reference, into, output, started, now_ms)
         except (ConflictError, StorageError) as error:  # noqa: PERF203 - the point of the loop
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
@@ -103,7 +106,11 @@ def end_publishing(reference: TableReference, into: str | None) -> tuple[str, ..
 
 
 def _publish(
-    reference: TableReference, into: str | None, output: str | None, started: float
+    reference: TableReference,
+    into: str | None,
+    output: str | None,
+    started: float,
+    now_ms: int | None,
 ) -> PublishReport:
     catalog = open_catalog(reference.config)
     check_writable(catalog)
@@ -154,6 +161,7 @@ def _publish(
             published,
             keep_ms=opt.SNAPSHOT_KEEP_MS.value({}, opened.table.properties),
             min_count=opt.SNAPSHOT_KEEP_COUNT.value({}, opened.table.properties),
+            now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms,
         )
     return replace(report, seconds=time.monotonic() - started)
 

@@ -86,7 +86,7 @@ def work_out(
         removed_paths=shown.paths - plan.kept,
     )
     try:
-        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
+        added = stored_files(opened, state, plan.added, published)
     except BaseException:
         opened.io.delete_quietly(change.new_paths)
         raise

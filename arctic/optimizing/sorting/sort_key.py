@@ -75,17 +75,20 @@ def sort_key(
 
 
 def _seen(loaded: LoadedTask, files: Sequence[FileTask], fields: Sequence[pa.Field]) -> pa.Table:
-    """Return some rows of row groups that are spread evenly over the files."""
+    """Return some rows of row groups that are spread evenly over the files, as they are stored.
+
+    Which of them are deleted, or folded to others, does not matter to how their values spread.
+    """
     schema = pa.schema(fields)
     groups = []
     for file_task in files:
-        with loaded.open(file_task) as data:
+        with loaded.open_stored(file_task) as data:
             groups += [(file_task, group) for group in data.row_groups]
     step = -(-len(groups) // _MOST_GROUPS) or 1
     chosen = groups[::step]
     parts = [schema.empty_table()]
     for file_task, group in chosen:
-        with loaded.open(file_task) as data:
+        with loaded.open_stored(file_task) as data:
             rows = pa.Table.from_batches(list(data.every_row(fields, [group])), schema=schema)
         stride = -(-rows.num_rows * len(chosen) // _MOST_SEEN) or 1
         parts.append(rows.take(pa.array(range(0, rows.num_rows, stride), pa.int64())))

@@ -11,10 +11,12 @@ from uuid import uuid4
 import pytest
 from pyiceberg.table import Table
 
+from arctic.errors import FormatError
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.cleaning import orphans
 from arctic.iceberg.cleaning.orphans import Orphans, find_orphans
+from arctic.iceberg.ownership.folders import own_files
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.storage.checksum import CHECKSUM
 from arctic.iceberg.storage.table_io import FoundFile, TableIO
@@ -349,6 +351,40 @@ def test_a_listing_that_is_not_possible_is_noted(
 
     assert found.items == ()
     assert "cannot list files" in found.notes[0]
+
+
+def test_a_broken_table_of_others_stops_the_search_alone(
+    opened: OpenTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows whose files it needs; what else is cleaned goes on."""
+    (tmp_path / "db" / "t" / "data" / "stray.parquet").write_bytes(b"")
+
+    def broken(_: object) -> None:
+        raise FormatError("load table 'db.other': its metadata cannot be parsed")
+
+    assert len(search(opened).items) == 1
+    monkeypatch.setattr(orphans, "known_tables", broken)
+    found = search(opened)
+
+    assert found.items == ()
+    assert "load table 'db.other'" in found.notes[0]
+
+
+@pytest.mark.parametrize("end", ["/", "//"])
+def test_a_slash_after_a_location_is_none_of_its_name(
+    opened: OpenTable, tmp_path: Path, end: str
+) -> None:
+    """Files are listed as writers name them, and one that nobody needs is found."""
+    stray = tmp_path / "db" / "t" / "data" / "stray.parquet"
+    stray.write_bytes(b"")
+    opened.base.metadata = opened.base.metadata.model_copy(
+        update={"location": opened.base.location() + end}
+    )
+
+    listed = own_files(opened.base)
+
+    assert {file.path for file in listed} == {file.path for file in own_files(refresh(opened.base))}
+    assert len(listed) > 2
 
 
 class NoListing:

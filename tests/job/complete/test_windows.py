@@ -74,6 +74,21 @@ def test_a_complete_window_is_given_once(warehouse: str) -> None:
     assert begins(given(warehouse, consumer="other", start=NOON)) == [0, 10, 20, 30, 40, 50]
 
 
+def test_a_window_is_not_given_again_by_a_table_that_was_released(warehouse: str) -> None:
+    """It goes on behind the last one once it is adopted."""
+    create(warehouse)
+    put(warehouse, 35)
+    assert begins(given(warehouse)) == [20]
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    arctic.release("w.t", warehouse=warehouse)
+    arctic.adopt("w.t", primary_key="id", warehouse=warehouse)
+    put(warehouse, 35, id=1)
+    assert given(warehouse) == []
+
+    put(warehouse, 61)
+    assert begins(given(warehouse)) == [30, 40, 50]
+
+
 def test_a_window_whose_work_failed_is_given_again(warehouse: str) -> None:
     """Done is what is followed by a call for the next."""
     create(warehouse)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import TableAlreadyExistsError
 
 import arctic
 from arctic.errors import (
@@ -147,6 +153,38 @@ def test_files_stay_for_a_clone_of_a_clone_and_for_what_shows_one(tmp_path: Path
     assert rows_of(source) == {**begin, "a": 5}
 
 
+@pytest.mark.parametrize("has_source", [True, False])
+def test_files_stay_for_a_clone_that_was_released(tmp_path: Path, has_source: bool) -> None:
+    """It is a plain table, and refers to them still; its source knows, and another clone."""
+    source = begun(tmp_path)
+    source.optimize(type="full")
+    copy = clone(source, "m.c", tmp_path)
+    keeper = source if has_source else clone(source, "m.d", tmp_path)
+    begin = rows_of(copy)
+    arctic.release("m.c", warehouse=str(tmp_path))
+    assert catalog_table(tmp_path, "m.c").properties["gc.enabled"] == "false"
+
+    if has_source:
+        with pytest.raises(InvalidInputError, match=r"'m\.c' was cloned from it"):
+            arctic.release("m.t", warehouse=str(tmp_path))
+        with pytest.raises(InvalidInputError, match=r"'m\.c' was cloned from it"):
+            arctic.drop_table("m.t", purge=True, warehouse=str(tmp_path))
+    else:
+        arctic.drop_table("m.t", warehouse=str(tmp_path))
+    wear(keeper)
+    shown = by_pyiceberg(str(tmp_path), "m.c").to_pylist()
+    assert {row["id"]: row["n"] for row in shown} == begin
+
+    copy = arctic.adopt("m.c", primary_key="id", warehouse=str(tmp_path))
+    for name in ("m.c", "m.c_change_"):
+        assert CLONE_OF in catalog_table(tmp_path, name).properties
+    upsert(copy, a=7)
+    wear(copy)
+    wear(keeper)
+    assert rows_of(copy) == {**begin, "a": 7}
+    assert rows_of(keeper) == begin
+
+
 def test_two_clones_know_of_each_other_when_their_source_is_gone(tmp_path: Path) -> None:
     """Files outside a table's folders go only when the last table that needs them lets go."""
     source = begun(tmp_path)
@@ -259,6 +297,58 @@ def test_a_table_that_cannot_be_read_may_be_a_clone(tmp_path: Path) -> None:
     assert before <= set(tmp_path.glob("m/t*/data/*.parquet"))
     with pytest.raises(InvalidInputError, match=r"may be a clone|was cloned"):
         arctic.drop_table("m.t", purge=True, warehouse=str(tmp_path))
+
+
+def test_a_view_of_another_engine_is_no_table_that_may_be_a_clone(tmp_path: Path) -> None:
+    """It stands in the same database, and its metadata is that of a view."""
+    source = begun(tmp_path)
+    clone(source, "m.c", tmp_path)
+    add_view(tmp_path, "m", "v")
+    arctic.drop_table("m.c", purge=True, warehouse=str(tmp_path))
+
+    arctic.drop_table("m.t", purge=True, warehouse=str(tmp_path))
+
+    assert arctic.list_tables(warehouse=str(tmp_path)) == []
+
+
+def add_view(folder: Path, namespace: str, name: str) -> None:
+    """Make a view as Java does."""
+    place = folder / namespace / name
+    view = place / "metadata" / f"00000-{uuid4()}.metadata.json"
+    view.parent.mkdir(parents=True)
+    view.write_text(
+        json.dumps({"view-uuid": str(uuid4()), "format-version": 1, "location": f"file://{place}"})
+    )
+    statement = (
+        "insert into iceberg_tables (catalog_name, table_namespace, table_name, metadata_location,"
+        " iceberg_type) values ('arctic', ?, ?, ?, 'VIEW')"
+    )
+    with closing(sqlite3.connect(folder / "catalog.db")) as database, database:
+        database.execute(statement, (namespace, name, f"file://{view}"))
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_registration_that_is_told_of_itself_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: bool
+) -> None:
+    """A client that asks twice is told that the name is taken, by its own table."""
+    source = begun(tmp_path, primary_key=())
+    register = SqlCatalog.register_table
+
+    def asked_twice(catalog: SqlCatalog, name: Any, location: str, *_: Any) -> None:
+        if lands:
+            register(catalog, name, location)
+        else:
+            arctic.create_table(".".join(name), SCHEMA, warehouse=str(tmp_path))
+        raise TableAlreadyExistsError(name)
+
+    monkeypatch.setattr(SqlCatalog, "register_table", asked_twice)
+    if lands:
+        assert rows_of(clone(source, "m.c", tmp_path)) == rows_of(source)
+        return
+    with pytest.raises(AlreadyExistsError):
+        clone(source, "m.c", tmp_path)
+    assert rows_of(arctic.open_table("m.c", warehouse=str(tmp_path))) == {}
 
 
 @pytest.mark.parametrize("seed", range(3))

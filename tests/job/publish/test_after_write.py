@@ -137,7 +137,7 @@ def test_a_write_stands_whose_table_cannot_be_published(
 ) -> None:
     """It warns, in the line that wrote."""
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(after_write, "publish_table", broken)

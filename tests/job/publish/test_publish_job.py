@@ -351,6 +351,28 @@ def test_columns_follow(each_pair: Pair) -> None:
     pair.compare_filtered()
 
 
+def test_a_file_says_of_its_order_only_what_the_published_table_knows(tmp_path: Path) -> None:
+    """An order that the pair declares later is none of it: others would look for it in vain."""
+    folder = str(tmp_path)
+    schema = pa.schema([("id", pa.int64()), ("a", pa.int64())])
+    table = arctic.create_table("db.s", schema, primary_key="id", sort_by="a", warehouse=folder)
+    found = []
+    for n, columns in enumerate(("a", "id")):
+        options = {"self-optimizing.sort-columns": columns}
+        arctic.set_properties("db.s", options, warehouse=folder)
+        table = table.refresh()
+        table.write(pa.table({"id": [1, 2], "a": [n, 3]}, schema=schema), mode="upsert")
+        table.optimize(type="full")
+        arctic.publish("db.s", warehouse=folder)
+        with plain_catalog(folder) as catalog:
+            shown, base = (catalog.load_table(name) for name in ("db.s_fresh", "db.s"))
+            for each in (shown, base):
+                (number,) = {task.file.sort_order_id for task in each.scan().plan_files()}
+                known = [order.order_id for order in each.metadata.sort_orders]
+                found.append((number, number in known))
+    assert found == [(1, True), (1, True), (None, False), (2, True)]
+
+
 def test_a_published_table_outlives_the_cleaning_of_the_pair(each_pair: Pair) -> None:
     """Also of files that no snapshot of the pair refers to any more."""
     pair = each_pair

@@ -113,6 +113,42 @@ def test_two_columns_that_count_alike_both_skip_files(
         assert found.slice(500).equals(data.slice(500))
 
 
+@pytest.mark.parametrize("curve", ["zorder", "hilbert"])
+@pytest.mark.parametrize(
+    ("engine", "rows_then"),
+    [
+        ({"write.merge-engine": "partial-update"}, [(1, 1, 3), (2, 2, 1)]),
+        (
+            {
+                "write.merge-engine": "aggregate",
+                "write.merge-engine.aggregate-functions": "a: sum",
+            },
+            [(1, 1, 3), (2, 4, 1)],
+        ),
+    ],
+)
+def test_a_table_that_folds_its_rows_is_sorted_on_a_curve(
+    tmp_path: Path, curve: str, engine: dict[str, str], rows_then: list[tuple[int, int, int]]
+) -> None:
+    """Inserts are looked at as they are stored, and leave as one row of each key."""
+    schema = pa.schema([("id", pa.int64()), ("a", pa.int64()), ("b", pa.int64())])
+    table = arctic.create_table(
+        "s.t",
+        schema,
+        primary_key="id",
+        sort_by=[f"{curve}(a, b)"],
+        properties=engine,
+        warehouse=str(tmp_path),
+    )
+    for n in range(2):
+        given = pa.table({"id": [1, 2], "a": [n, 2], "b": [3, n]}, schema=schema)
+        table.write(given, mode="upsert")
+    for kind in ("minor", "full"):
+        table.optimize(type=kind)
+        found = table.refresh().read().read_all().sort_by("id").to_pylist()
+        assert [tuple(row.values()) for row in found] == rows_then
+
+
 def test_iceberg_is_told_of_an_order_and_of_the_files_in_it(tmp_path: Path) -> None:
     """By the table from its creation on, and by each file that optimizing has sorted."""
     table = create(tmp_path, sort_by=["a", "email"])
