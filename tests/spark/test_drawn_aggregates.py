@@ -48,7 +48,7 @@ SELECT id, day_of, n, region, price, flag FROM (
 """
 WIDE = ("changed", "settled", "keyless", "named", "empty", "evolved", "before", "held")
 SETTINGS = {
-    CONF: ("true", "floats"),
+    CONF: ("true", "exact"),
     "spark.sql.ansi.enabled": ("true", "false"),
     "spark.sql.adaptive.enabled": ("true", "false"),
     "spark.sql.autoBroadcastJoinThreshold": ("-1", "10485760"),

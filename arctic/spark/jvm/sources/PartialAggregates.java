@@ -27,7 +27,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public final class PartialAggregates implements Scan, Batch, SupportsReportStatistics {
   static final String WANTED = "spark.arctic.aggregateWithArrow";
-  private static final String WITH_FLOATS = "floats";
+  private static final String EXACT = "exact";
 
   private final String format;
   private final Function planner;
@@ -56,7 +56,7 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   }
 
   static boolean areWanted() {
-    return wanted().equals("true") || wanted().equals(WITH_FLOATS);
+    return wanted().equals("true") || wanted().equals(EXACT);
   }
 
   private static String wanted() {
@@ -69,7 +69,7 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
     if (planner == null || !areWanted()) {
       return null;
     }
-    boolean floats = wanted().equals(WITH_FLOATS);
+    boolean floats = !wanted().equals(EXACT);
     AskedAggregates asked = AskedAggregates.of(aggregation, relation, floats);
     if (asked == null) {
       return null;
