@@ -26,6 +26,8 @@ _REFUSED = {
     "STAR": _BY_NAME,
     "POSITIONAL_REFERENCE": _BY_NAME,
 }
+_ROWS_OF_A_LIST = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
+"""Functions that make several rows of one, or none."""
 
 _CALLED_ON = {"schema": (), "catalog": ("",)}
 """Where a function stands behind a point, and which parts follow in the name before that.
@@ -101,11 +103,18 @@ def _asked(given: Sequence[str]) -> list[frozenset[_Reference]]:
     """Ask DuckDB of several at once, as that takes as long as to ask of one."""
     found: list[set[_Reference]] = [set() for _ in given]
     classes: list[set[str]] = [set() for _ in given]
-    for place, key, value in said_of_expressions(given, ("class", "column_names", *_CALLED_ON)):
+    keys = ("class", "column_names", "function_name", *_CALLED_ON)
+    for place, key, value in said_of_expressions(given, keys):
         if key == "class":
             classes[place].add(value)
         elif key == "column_names":
             found[place].add(tuple(part.lower() for part in value))
+        elif key == "function_name":
+            if value.lower() in _ROWS_OF_A_LIST:
+                raise InvalidInputError(
+                    f"expression {given[place]!r}: {value} makes rows of a list; expected one value "
+                    "for each row"
+                )
         elif value:
             found[place].add((value.lower(), *_CALLED_ON[key]))
     for text, own in zip(given, classes, strict=True):

@@ -268,7 +268,7 @@ def _check_count(found: pa.Table, count: int, expressions: Mapping[str, str]) ->
             f"{_said(expressions)}: {found.num_columns - 1} values in a row; expected one for each "
             "expression"
         )
-    if found.num_rows != count:
+    if not np.array_equal(found.column(found.num_columns - 1).to_numpy(), np.arange(count)):
         raise InvalidInputError(
             f"{_said(expressions)}: {found.num_rows} values for {count} rows; expected one for each"
         )

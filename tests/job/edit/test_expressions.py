@@ -97,6 +97,8 @@ def test_rows_of_the_table_are_read_where_an_expression_may_mean_one(
         ("row_number() OVER () = 1", "single row"),
         ("row_number() over/* */() = 1", "single row"),
         ("id IN (FROM target)", "single row"),
+        ("UNNEST([id = 1])", "rows of a list"),
+        ("regexp_split_to_table(city, 'o') = 'R'", "rows of a list"),
         ("1 = 1) OR (1 = 1", "syntax error"),
         ("id = ", "syntax error"),
         (" + ".join(["id"] * 3000), "depth"),
