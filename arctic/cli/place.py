@@ -18,7 +18,11 @@ def name_value_pairs(
     for name, equals, _ in pairs:
         if not equals or not name.strip():
             raise click.BadParameter("expected NAME=VALUE, for example uri=http://localhost:8181.")
-    return {name.strip(): value for name, _, value in pairs}
+    names = [name.strip() for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name} is given twice.")
+    return {name: value for name, (_, _, value) in zip(names, pairs, strict=True)}
 
 
 looking_interval = click.option(

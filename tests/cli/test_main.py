@@ -304,6 +304,12 @@ MISTAKES = [
         id="bad number", arguments=("show", "shop.users", "--rows", "-1"), code=2, says="--rows"
     ),
     Mistake(
+        id="a name twice",
+        arguments=("update", "shop.users", "city='Rome'", "city ='Oslo'"),
+        code=2,
+        says="city is given twice",
+    ),
+    Mistake(
         id="bad property", arguments=("tables", "--property", "uri"), code=2, says="NAME=VALUE"
     ),
     Mistake(

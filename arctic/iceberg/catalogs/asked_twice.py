@@ -20,7 +20,7 @@ _HIVE = ("pyiceberg.catalog.hive", "HiveCatalog")
 
 
 class NothingSentError(CommitFailedException):
-    """A commit was refused before it was sent, or by a server that does not know the table."""
+    """A commit was refused before it was sent."""
 
 
 def may_ask_twice(catalog: Catalog) -> bool:

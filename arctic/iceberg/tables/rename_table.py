@@ -161,8 +161,10 @@ def _move_change(
         try:
             _rename(catalog, place, new_identifier)
         except AlreadyExistsError:
-            _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
-            raise
+            arrived = load_table(catalog, new_identifier)
+            if arrived is None or not belongs_to(arrived, base):  # else a first request was repeated
+                _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
+                raise
     _settle(catalog, base, name=name, moved_to=new_identifier)
 
 

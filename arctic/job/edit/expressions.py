@@ -112,8 +112,8 @@ def _asked(given: Sequence[str]) -> list[frozenset[_Reference]]:
         elif key == "function_name":
             if value.lower() in _ROWS_OF_A_LIST:
                 raise InvalidInputError(
-                    f"expression {given[place]!r}: {value} makes rows of a list; expected one value "
-                    "for each row"
+                    f"expression {given[place]!r}: {value} makes rows of a list; expected one "
+                    "value for each row"
                 )
         elif value:
             found[place].add((value.lower(), *_CALLED_ON[key]))

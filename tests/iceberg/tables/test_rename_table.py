@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -306,6 +307,26 @@ def test_two_renames_at_a_time_leave_a_whole_table_behind_a_server(
         assert read(place, there) == {1: "Rome"}
         arctic.rename(there, "db.w", **place)
         assert read(place, "db.w") == {1: "Rome"}
+
+
+def test_a_move_that_is_asked_for_twice_has_happened(tmp_path: Path) -> None:
+    """A server that looks at the new name first says that it is taken: by that change store."""
+    taken = {"message": "Table already exists", "type": "AlreadyExistsException", "code": 409}
+    with rest_server(tmp_path) as server:
+        place: dict[str, Any] = {"catalog": server.properties}
+        table = arctic.create_table("db.t", SCHEMA, primary_key=["id"], **place)
+        table.write(rows((1, "Rome")), mode="upsert")
+        server.asked.clear()
+        server.is_stuck = lambda _, path: (
+            path.endswith("/tables/rename") and server.count("POST", "/tables/rename") == 1
+        )
+        server.does_it_first = True
+        server.instead = 409, json.dumps({"error": taken}).encode()
+
+        arctic.rename("db.t", "db.u", **place)
+
+        assert set(server.catalog.list_tables("db")) == {("db", "u"), ("db", "u_change_")}
+        assert read(place, "db.u") == {1: "Rome"}
 
 
 @pytest.mark.parametrize("is_taken", [True, False])

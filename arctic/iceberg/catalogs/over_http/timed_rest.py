@@ -35,7 +35,6 @@ from pyiceberg.typedef import IcebergBaseModel
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
-from arctic.iceberg.catalogs.asked_twice import NothingSentError
 from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, TokenError
 from arctic.iceberg.catalogs.staged_metadata import NO_SNAPSHOT, TableCommit
 
@@ -110,9 +109,8 @@ class TimedRestCatalog(RestCatalog):
         except (ServiceUnavailableError, ServerError) as error:
             raise CommitStateUnknownException(str(error)) from error
         except RESTError as error:
-            if str(error).startswith(_NO_TABLE):
-                raise NothingSentError(str(error)) from error
-            if NO_SNAPSHOT not in str(error):
+            is_refusal = str(error).startswith(_NO_TABLE) or NO_SNAPSHOT in str(error)
+            if not is_refusal:
                 raise
             raise CommitFailedException(str(error)) from error
         except ModelError as error:
