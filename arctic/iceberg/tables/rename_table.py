@@ -162,7 +162,9 @@ def _move_change(
             _rename(catalog, place, new_identifier)
         except AlreadyExistsError:
             arrived = load_table(catalog, new_identifier)
-            if arrived is None or not belongs_to(arrived, base):  # else a first request was repeated
+            if arrived is None or not belongs_to(
+                arrived, base
+            ):  # else a first request was repeated
                 _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
                 raise
     _settle(catalog, base, name=name, moved_to=new_identifier)
