@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -25,9 +26,9 @@ BLOCKS = 1024
 """Blocks of 8 KiB that one piece is made of, at most."""
 PIECE_BYTES = 8 << 20
 """Values that one piece is made of, about; the server keeps no value beyond a gigabyte."""
-_LENGTHS = ("text", "character varying", "character", "bytea")
-"""Types whose values tell how long they are without being read; of others what is stored counts,
-which is compressed."""
+_LENGTHS = re.compile(r"(text|character varying|character|bytea)(\(\d+\))?")
+"""Types whose values tell how long they are without being read; of others, arrays of these too,
+what is stored counts, which is compressed."""
 
 
 @contextmanager
@@ -114,7 +115,7 @@ def _between(begin: str, end: str) -> str:
 
 
 def _length(column: TableColumn) -> str:
-    function = "octet_length" if column.type.split("(")[0] in _LENGTHS else "pg_column_size"
+    function = "octet_length" if _LENGTHS.fullmatch(column.type) else "pg_column_size"
     return f"{function}({name(column.name)})"
 
 

@@ -174,6 +174,27 @@ def test_a_column_that_no_row_has_is_left_out(dsn: str, tmp_path: Path) -> None:
     source.close()
 
 
+def test_arrays_of_texts_with_a_limit_are_copied(dsn: str, tmp_path: Path) -> None:
+    """Their type is called like that of their elements, but for its end."""
+    source = Source(dsn, tmp_path)
+    source.run(
+        "CREATE TABLE t (id int PRIMARY KEY, a varchar(10)[], b char(3)[], c varchar(4)[][], "
+        "d numeric(5,2)[], e varchar[], f varchar(3), g char(2))",
+        FULL,
+        """INSERT INTO t VALUES (1, '{a,"b c"}', '{x}', '{{p,q},{r,NULL}}', '{1.5,NaN}', '{}', 'v',
+           'w')""",
+        "INSERT INTO t VALUES (2)",
+    )
+    source.mirror()
+    copied = source.rows()
+    source.run("UPDATE t SET id = id + 2")
+    source.mirror()
+    assert [{**row, "id": row["id"] + 2} for row in copied] == source.rows()
+    assert copied[0] == {"id": 1, "a": '{a,"b c"}', "b": '{"x  "}', "c": "{{p,q},{r,NULL}}",
+                         "d": "{1.50,NaN}", "e": "{}", "f": "v", "g": "w "}  # fmt: skip
+    source.close()
+
+
 def test_large_values_are_copied_in_pieces(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their blocks are few; each row is in one piece, whatever is in it."""
     source.run(
