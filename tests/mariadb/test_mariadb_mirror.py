@@ -212,6 +212,26 @@ def test_a_copy_in_a_later_file_of_the_log_is_gone_on_from(source: Followed) -> 
     source.check()
 
 
+def test_a_table_whose_log_was_purged_while_it_was_left_out_is_copied(source: Followed) -> None:
+    """It goes on from its copy: where it was the log has nothing any more."""
+    source.run("CREATE TABLE u (id INT PRIMARY KEY, n INT)", "INSERT INTO u VALUES (1, 1), (2, 2)")
+    source.tables = ("t", "u")
+    source.mirror()
+    source.run("INSERT INTO u VALUES (3, 3)")
+    source.mirror()
+    source.tables = ("t",)
+    source.run("DELETE FROM u WHERE id = 1", "FLUSH BINARY LOGS", "INSERT INTO t (id) VALUES (3)")
+    source.mirror()
+    last = source.query("SHOW MASTER STATUS")[0][0]
+    source.run(f"PURGE BINARY LOGS TO '{last}'", "INSERT INTO t (id) VALUES (4)")
+    source.tables = ("t", "u")
+    source.mirror()
+    source.check()
+    source.run("INSERT INTO u VALUES (5, 5)", "DELETE FROM u WHERE id = 2")
+    assert source.mirror().events == 2
+    source.check()
+
+
 def _snapshots(source: Followed) -> list[Any]:
     return list(arctic.read("m.t.snapshots", **source.place).read_all().to_pylist())
 

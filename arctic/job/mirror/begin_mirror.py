@@ -149,8 +149,9 @@ class _Beginning:
         """Return a mirror that follows a log which began before it: its rows are copied later."""
         if mirror is not None and mirror.state.is_complete:
             logger.warning("table %s lacks a part of the log; copying it again", source.full_name)
-        begun = self._begun(source, mirror, writer)
-        return _complete(begun, self._shared(), copy_after=self.source.log_end())
+        # Before the columns are looked at: what alters them later is still to come in the log.
+        end = self.source.log_end()
+        return _complete(self._begun(source, mirror, writer), self._shared(), copy_after=end)
 
     def _shared(self) -> dict[str, Any]:
         """Return what the state says of all tables, where the source remembers one place."""
@@ -186,6 +187,6 @@ def _complete(
 ) -> MirrorTable:
     state = replace(mirror.state, is_complete=True, **shared)
     if copy_after is not None:
-        # Events that come before the copy are in it.
-        state = replace(state, copy_after=copy_after, copy_replaces=True)
+        # Events up to there are in the copy; the log may not have all of them any more.
+        state = replace(state.beyond(copy_after), copy_after=copy_after, copy_replaces=True)
     return mirror.with_state(state)
