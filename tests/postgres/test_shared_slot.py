@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 
 import arctic
 from arctic import options as opt
@@ -18,8 +20,9 @@ from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.write_changes import write_here
 from arctic.job.reference import table_reference
-from arctic.table.property_names import MIRROR_SOURCE
+from arctic.table.property_names import CHANGE_IDENTIFIER, MIRROR_SOURCE
 from tests.dying_writer import DiedError, DyingWriter
+from tests.iceberg.plain_readers import plain_catalog
 from tests.postgres.source import Source
 
 TABLES = ("t", "u", "v")
@@ -214,6 +217,33 @@ def test_a_server_that_was_brought_back_is_refused(source: Source) -> None:
     source.run("SELECT pg_drop_replication_slot('mirror')", "INSERT INTO t VALUES (2)")
     source.mirror()
     source.check()
+
+
+@pytest.mark.parametrize("damage", ["plain", "without its changes", "without its source"])
+def test_a_table_that_a_run_does_not_name_may_be_anything(source: Source, damage: str) -> None:
+    """What it would say of the slot is not known then, and the others follow all the same."""
+    source.run("INSERT INTO t VALUES (2)", "INSERT INTO u VALUES (2)")
+    source.mirror()
+    opened = arctic.open_table("m.u", **source.place)
+    if damage == "plain":
+        arctic.drop_table("m.u", **source.place)
+        with plain_catalog(source.warehouse) as catalog:
+            catalog.create_table("m.u", Schema(NestedField(1, "id", LongType(), required=False)))
+    elif damage == "without its changes":
+        opened.optimize(type="full")
+        change = opened.properties[CHANGE_IDENTIFIER]
+        with plain_catalog(source.warehouse) as catalog:
+            catalog.drop_table(change)
+    else:
+        reference = table_reference({"path": "m.u", **source.place})
+        broken = SchemaChange(properties={MIRROR_SOURCE: "{}"})
+        evolve_schema(reference.config, reference.identifier, broken)
+    source.run("INSERT INTO t VALUES (3)", "DELETE FROM v WHERE id = 1")
+
+    for _ in range(2):
+        follow(source, "t", "v")
+        assert ids(source, "t") == [1, 2, 3]
+        assert ids(source, "v") == []
 
 
 def test_one_source_has_one_mirror(source: Source) -> None:

@@ -19,8 +19,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from arctic.errors import FormatError, NotFoundError
-from arctic.iceberg.catalogs.change_store import HalfMadeError
+from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.mirror_settings import MirrorSettings
 from arctic.job.mirror.mirror_state import MirrorState
@@ -51,8 +50,11 @@ def tables_beside(
     found = {name: opened for name, (_, opened) in mirrors.items()}
     others = {name for state, _ in mirrors.values() for name in state.beside}
     for name in sorted(others - found.keys()):
-        with suppress(NotFoundError, HalfMadeError):
-            found[name] = settings.reference(name).open()
+        # What is no mirror any more, or cannot be read, says nothing: at worst tables are copied.
+        with suppress(NotFoundError, UnsupportedError, FormatError):
+            opened = settings.reference(name).open()
+            MirrorState.of(opened.table.properties)
+            found[name] = opened
     return found
 
 
