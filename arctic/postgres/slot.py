@@ -4,11 +4,13 @@ Rules:
     - Changes are looked at (``peek``) and only confirmed (``advance``) once they are committed
       here, so whatever fails in between is read again.
     - A batch is made of whole transactions, in the order of their commits.
+    - The log is not followed beyond what queries see: what is asked of the tables and the catalog
+      after a batch is never older than the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,15 +27,25 @@ _FRAME = r'^\{"action":"[BCM]"'
 _BYTES_PER_ROW = 8 << 20
 """Messages of about so many bytes come as one: the server keeps no value beyond a gigabyte."""
 _PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
+_SHOWN_SOON = RetryPolicy(retries=1_000, min_wait_ms=1, max_wait_ms=100, total_ms=1_000)
 # A message of no transaction has the place at which it begins, and no other place is in it.
 _PEEK = """
 SELECT string_agg(data, E'\\n' ORDER BY place),
-       coalesce(max(lsn - '0/0'::pg_lsn + 1) FILTER (WHERE starts_with(data, '{"action":"M"')), -1)
+       coalesce(max(lsn - '0/0'::pg_lsn + 1) FILTER (WHERE starts_with(data, '{"action":"M"')), -1),
+       array_agg(DISTINCT xid::text::bigint) FILTER (WHERE xid::text <> '0')
 FROM (
-  SELECT lsn, data, place, sum(octet_length(data)) OVER (ORDER BY place) / %s AS part
+  SELECT lsn, xid, data, place, sum(octet_length(data)) OVER (ORDER BY place) / %s AS part
   FROM pg_logical_slot_peek_changes(%s, NULL, %s, VARIADIC %s::text[])
     WITH ORDINALITY AS c(lsn, xid, data, place)) AS each
 GROUP BY part ORDER BY part
+"""
+# The log cuts ids to 32 bits: the full one is that which is nearest to the snapshot's.
+_ARE_SHOWN = """
+SELECT bool_and(txid_visible_in_snapshot(
+         newest + ((id - newest + 2147483648) & 4294967295) - 2147483648, now))
+FROM unnest(%s::bigint[]) AS ids(id),
+     LATERAL (SELECT txid_current_snapshot() AS now) AS one,
+     LATERAL (SELECT txid_snapshot_xmax(now) AS newest) AS two
 """
 
 
@@ -109,6 +121,8 @@ class Peeked:
     """Where the log is after the last message that is of no transaction; -1: there is none."""
     unsaid: frozenset[str]
     """Tables with changes that the plug-in left out: the log does not say of which rows."""
+    transactions: frozenset[int]
+    """Their ids, of 32 bits."""
 
     @property
     def has_changes(self) -> bool:
@@ -138,12 +152,24 @@ def peek(
     # No document holds a line break: inside its texts they are escaped.
     parts = [
         pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
-        for text, _ in rows
+        for text, *_ in rows
     ]
     return Peeked(
         messages=pa.chunked_array(parts, pa.large_string()).cast(pa.string()),
-        after=max((int(after) for _, after in rows), default=-1),
+        after=max((int(after) for _, after, _ in rows), default=-1),
         unsaid=frozenset(table for table in tables if _is_unsaid(table, notices)),
+        transactions=frozenset(number for *_, ids in rows for number in ids or ()),
+    )
+
+
+def are_shown(connection: Any, transactions: Collection[int]) -> bool:
+    """Say whether every query sees transactions of the log from now on; wait a moment for them.
+
+    The log has a commit before queries see it: for as long as it waits for a synchronous standby.
+    """
+    return not transactions or any(
+        fetch(connection, "look at transactions", _ARE_SHOWN, sorted(transactions))[0][0]
+        for _ in _SHOWN_SOON.tries()
     )
 
 

@@ -6,6 +6,7 @@ come as null, and whoever follows the log has to fetch them from the source.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from arctic.postgres.connect import connect
 from arctic.postgres.copy import copied, one_moment
 from arctic.postgres.slot import (
     advance,
+    are_shown,
     confirmed,
     created_slot,
     has_slot,
@@ -42,6 +44,8 @@ from arctic.postgres.source_tables import (
     find_table,
     parse_name,
 )
+
+logger = logging.getLogger(__name__)
 
 _EXACT_NUMBERS = {"numeric-data-types-as-string": "true"}
 _SPECIAL_TYPES = ("real", "double precision", "numeric")
@@ -168,6 +172,8 @@ class SlotLog:
     """The tables know that everything up to here is in all of them."""
     _needed: int = -1
     """Up to where the last piece has to be confirmed for the next one to go on."""
+    _reached: int = -1
+    """Where of the log everything was known after the last piece."""
 
     def read(self) -> LogPiece:
         """Return the next transactions, without confirming them."""
@@ -175,6 +181,14 @@ class SlotLog:
         peeked = peek(
             self.connection, self.slot, self.plugin_options, self.sources, self.max_changes
         )
+        if not are_shown(self.connection, peeked.transactions):
+            logger.warning(
+                "slot %s: commits still wait, as for a synchronous standby; waiting for them",
+                self.slot,
+            )
+            self._needed = -1
+            nothing = wal2json_events(peeked.messages.slice(0, 0))
+            return LogPiece(found=nothing, reached=self._reached, is_empty=True)
         is_all = len(peeked.messages) < self.max_changes
         # Looked at again and again until it is confirmed: transactions of other tables.
         is_of_others = is_all and not peeked.has_changes and not peeked.unsaid
@@ -182,6 +196,7 @@ class SlotLog:
         reached = max(found.ends, before if is_all else peeked.after)
         is_empty = is_all and not (found.events.num_rows or found.broken.num_rows or peeked.unsaid)
         self._needed = -1 if is_empty else found.ends if is_all else reached
+        self._reached = reached
         return LogPiece(found=found, reached=reached, is_empty=is_empty, unsaid=peeked.unsaid)
 
     def may_differ(self, state: MirrorState) -> bool:
