@@ -103,6 +103,19 @@ def test_a_table_that_a_run_leaves_out_is_copied_when_it_is_named_again(source: 
     source.check()
 
 
+def test_the_others_of_a_table_that_is_dropped_are_copied_if_only_it_knew(source: Source) -> None:
+    """How far all of them are is in the tables that have a share of the latest batch."""
+    source.run("INSERT INTO t VALUES (2)", "INSERT INTO u VALUES (2)")
+    source.mirror()
+    arctic.drop_table("m.u", **source.place)
+    assert copies(source, *TABLES) == ["m.u"]
+    source.run("INSERT INTO u VALUES (3)")
+    source.mirror()
+    arctic.drop_table("m.u", **source.place)
+    assert sorted(copies(source, *TABLES)) == ["m.t", "m.u", "m.v"]
+    source.check()
+
+
 def test_a_table_that_missed_nothing_is_not_copied(source: Source) -> None:
     """However the tables change that are named."""
     source.run("INSERT INTO u VALUES (2)")
