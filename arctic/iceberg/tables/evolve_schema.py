@@ -37,6 +37,7 @@ from arctic.iceberg.values.layout.index_columns import check_index
 from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates
 from arctic.iceberg.values.name_mapping import NAME_MAPPING, followed_mapping
 from arctic.iceberg.values.named_columns import check_named, check_unnamed, moved, renamed
+from arctic.iceberg.values.partitioning import check_new_names
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
 from arctic.retry import SMALL_RACES
 
@@ -157,7 +158,9 @@ def evolved_schema(opened: OpenTable, change: SchemaChange) -> Schema:
     result = [*kept, *added]
     _check_names(subject, result)
     _place(subject, result, change.places)
-    return Schema(*result, identifier_field_ids=before.identifier_field_ids)
+    after = Schema(*result, identifier_field_ids=before.identifier_field_ids)
+    check_new_names(opened.base.spec(), before, after, subject=subject)
+    return after
 
 
 def _check_known(subject: str, names: list[str], change: SchemaChange) -> None:

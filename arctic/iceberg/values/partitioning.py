@@ -221,6 +221,22 @@ def check_partition_fields(
         sources.add(field.source_id)
 
 
+def check_new_names(spec: PartitionSpec, before: Schema, after: Schema, *, subject: str) -> None:
+    """Refuse that a column comes to the name of a partition field: Java would not open the table.
+
+    Source: iceberg PartitionSpec.Builder.checkAndAddPartitionName.
+    """
+    names = {(column.field_id, column.name) for column in before.columns}
+    for column in after.columns:
+        for field in spec.fields if (column.field_id, column.name) not in names else ():
+            is_own = field.source_id == column.field_id and str(field.transform) == "identity"
+            if field.name == column.name and not is_own:
+                raise InvalidInputError(
+                    f"{subject}: column {column.name!r}: a partition field made of column "
+                    f"{after.find_field(field.source_id).name!r} has this name; choose another one"
+                )
+
+
 def key_decides_partition(spec: PartitionSpec, schema: Schema, key: Sequence[str]) -> bool:
     """Say whether all rows of a key are in one partition: it is made of key columns alone."""
     ids = {schema.find_field(name).field_id for name in key}

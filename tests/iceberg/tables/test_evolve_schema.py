@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.partitioning import validate_partition_name
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.types import StringType
 from sqlalchemy.exc import OperationalError
@@ -206,6 +207,62 @@ def test_a_partition_column_may_be_renamed(place: dict[str, Any]) -> None:
     table.write(pa.Table.from_pylist([value], table.schema), mode="upsert")
 
     assert [(each["id"], each["area"]) for each in rows(place)] == [(1, "eu"), (2, "us")]
+
+
+def refusal_of_names(table: IcebergTable) -> str:
+    """Say what an engine that checks names as Java does has against them."""
+    schema = table.schema()
+    try:
+        for field in table.spec().fields:
+            validate_partition_name(field.name, field.transform, field.source_id, schema, set())
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("partition_by", "before", "changes"),
+    [
+        ("bucket(4, n)", {}, {"add": {"n_bucket": pa.string()}}),
+        ("bucket(4, n)", {}, {"rename": {"x": "n_bucket"}}),
+        ("bucket(4, n)", {}, {"rename": {"n": "n_bucket"}}),
+        ("region", {}, {"rename": {"region": "zone"}, "add": {"region": pa.string()}}),
+        ("region", {"rename": {"region": "zone"}}, {"add": {"region": pa.string()}}),
+        ("region", {"rename": {"region": "zone"}}, {"rename": {"x": "region"}}),
+    ],
+    ids=str,
+)
+def test_no_column_takes_the_name_of_a_partition_field(
+    tmp_path: Path, partition_by: str, before: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    """Other engines would not open the table; the column that it is made of may have it back."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    arctic.create_table("db.t", SCHEMA, primary_key=["id"], partition_by=[partition_by], **place)
+    if before:
+        arctic.evolve_schema("db.t", **before, **place)
+
+    with pytest.raises(InvalidInputError, match=r"a partition field made of column '\w+' has this"):
+        arctic.evolve_schema("db.t", **changes, **place)
+
+    assert refusal_of_names(store(place, "t")) == ""
+    if before:
+        table = arctic.evolve_schema("db.t", rename={"zone": "region"}, **place)
+        assert table.schema.names == SCHEMA.names
+        assert refusal_of_names(store(place, "t")) == ""
+
+
+def test_a_writer_that_still_brings_a_renamed_partition_column_is_refused(
+    place: dict[str, Any],
+) -> None:
+    """Its name is that of the partition field; rows and columns stay as they are."""
+    table = arctic.evolve_schema("db.t", rename={"region": "zone"}, **place)
+
+    options = {"mergeSchema": "true", "missing-columns": "null"}
+    with pytest.raises(InvalidInputError, match="'region': a partition field made of"):
+        table.write(pa.Table.from_pylist([row(3)], SCHEMA), mode="upsert", options=options)
+
+    assert [each["id"] for each in rows(place)] == [1, 2]
+    assert refusal_of_names(store(place, "t")) == ""
 
 
 def test_a_table_without_a_key_and_one_that_is_missing(tmp_path: Path) -> None:
