@@ -1,14 +1,17 @@
 """Schema versions of the two stores: base goes first, change follows at most one behind.
 
 Rules:
-    - Both stores have the same number of schema versions and the same columns by id, or base is
-      exactly one version ahead: the writer that evolved it stopped in between.
+    - Both stores have the same columns by id, or base is exactly one version ahead: the writer that
+      evolved it stopped in between.
+    - Versions are compared by their columns. Their numbers agree only until an Iceberg engine
+      removes those of one store that nothing refers to.
     - A table in that state is readable, because both stores are read by the base schema.
     - The next writer completes it by giving change base's very schema, ids included.
     - Where the catalog takes both stores in one request, they change together.
 
 Source: amoro KeyedSchemaUpdate.syncSchema @96a4d781a. Differs: a change store that is ahead is
-refused, and the schema is copied instead of being derived anew, so ids cannot drift.
+refused, versions that are gone are none, and the schema is copied instead of being derived anew, so
+ids cannot drift.
 """
 
 from __future__ import annotations
@@ -47,19 +50,48 @@ def _change_lags(base: Table, change: Table, *, name: str) -> bool:
     Raises:
         FormatError: any other difference between the two.
     """
-    base_count, change_count = len(base.metadata.schemas), len(change.metadata.schemas)
-    if base_count == change_count + 1:
-        return True
-    if base_count != change_count:
-        raise FormatError(
-            f"table {name!r}: base has {base_count} schema versions, change has {change_count}; "
-            "expected the same number, or one more in base"
-        )
-    # Going back to an earlier schema adds no version, so the counts agree although base is ahead.
-    known = _same_schema(change, base.schema())
+    wanted, current = base.schema(), change.schema()
+    if wanted == current:
+        return False
+    known = _same_schema(change, wanted)
+    if known == current.schema_id:
+        # What the columns do not show, as a comment, is followed where only that is new.
+        return _is_one_more(base, change)
     if known is not None:
-        return known != change.schema().schema_id
-    raise FormatError(f"table {name!r}: {_difference(base.schema(), change.schema())}")
+        # Base went back to an earlier schema, or an id that it never gave is ahead of it.
+        lags = change.metadata.last_column_id <= base.metadata.last_column_id
+    else:
+        lags = _unknown_versions(base, change) == 1
+    if lags:
+        return True
+    base_count, change_count = len(base.metadata.schemas), len(change.metadata.schemas)
+    if base_count == change_count:
+        raise FormatError(f"table {name!r}: {_difference(wanted, current)}")
+    raise FormatError(
+        f"table {name!r}: base has {base_count} schema versions, change has {change_count}; "
+        "expected the same columns in both, or one more change of them in base"
+    )
+
+
+def _is_one_more(base: Table, change: Table) -> bool:
+    return len(base.metadata.schemas) == len(change.metadata.schemas) + 1
+
+
+def _unknown_versions(base: Table, change: Table) -> int | None:
+    """Count the versions of base after change's current one that change does not have.
+
+    Returns:
+        None where base has no version with the columns that change has.
+    """
+    same = [
+        version.schema_id
+        for version in base.metadata.schemas
+        if _nullable_columns(version) == _nullable_columns(change.schema())
+    ]
+    if not same:
+        return None
+    later = [version for version in base.metadata.schemas if version.schema_id > max(same)]
+    return sum(_same_schema(change, version) is None for version in later)
 
 
 def commit_schema(
@@ -179,7 +211,7 @@ def _latest(catalog: Catalog, base: Table, change: Table, name: str) -> Table:
 
 def _updates(base: Table, change: Table) -> tuple[TableUpdate, ...]:
     known = _same_schema(change, base.schema())
-    if known is not None and len(base.metadata.schemas) == len(change.metadata.schemas):
+    if known is not None and not _is_one_more(base, change):
         return (SetCurrentSchemaUpdate.model_validate({"schema-id": known}),)
     next_id = max(schema.schema_id for schema in change.metadata.schemas) + 1
     schema = Schema(

@@ -14,6 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import validate_partition_name
 from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.update import RemoveSchemasUpdate
 from pyiceberg.types import StringType
 from sqlalchemy.exc import OperationalError
 
@@ -190,6 +191,29 @@ def test_a_change_that_would_lose_rows_or_values_is_refused(
         arctic.evolve_schema("db.t", **changes, **place)
 
     assert len(store(place, "t").metadata.schemas) == 1
+
+
+def test_a_table_goes_on_after_an_engine_removed_versions_of_its_schema(
+    place: dict[str, Any],
+) -> None:
+    """Iceberg's ``expireSnapshots().cleanExpiredMetadata(true)`` does, in one of the stores."""
+    table = arctic.evolve_schema("db.t", add={"z": pa.string()}, **place)
+    table.write(pa.Table.from_pylist([{**row(3), "z": "new"}], table.schema), mode="upsert")
+    removal = RemoveSchemasUpdate.model_validate({"schema-ids": [0]})
+    catalog = open_catalog(CatalogConfig.from_options(place))
+    catalog.commit_table(catalog.load_table("db.t"), (), (removal,))
+
+    assert [each["z"] for each in rows(place)] == [None, None, "new"]
+    table.set_properties({"self-optimizing.enabled": "false"})
+    arctic.evolve_schema("db.t", rename={"z": "note"}, **place)
+    table = arctic.open_table("db.t", **place)
+    table.write(pa.Table.from_pylist([{**row(4), "note": "newer"}], table.schema), mode="upsert")
+    table.optimize(type="full")
+    table.expire()
+
+    assert [each["note"] for each in rows(place)] == [None, None, "new", "newer"]
+    arctic.release("db.t", **place)
+    assert store(place, "t").scan().to_arrow().num_rows == 4
 
 
 def test_nothing_to_change_makes_no_version(place: dict[str, Any]) -> None:

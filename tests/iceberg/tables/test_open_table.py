@@ -16,6 +16,7 @@ from pyiceberg.exceptions import CommitFailedException, ForbiddenError
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.update import RemoveSchemasUpdate
 from pyiceberg.transforms import IdentityTransform, YearTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestampType, UUIDType
 
@@ -407,6 +408,81 @@ def test_two_versions_apart_is_broken(config: CatalogConfig) -> None:
     evolve(load(config), "x", "y")
 
     with pytest.raises(FormatError, match="base has 3 schema versions, change has 1"):
+        open_table(config, "db.users")
+
+
+def test_two_versions_apart_is_mended_by_the_same_changes_in_order(config: CatalogConfig) -> None:
+    """Iceberg numbers columns alike then; the last one may be left to a writer."""
+    evolve(load(config), "x", "y")
+    evolve(load(config, CHANGE), "x")
+
+    open_table(config, "db.users", for_writing=True)
+
+    assert load(config, CHANGE).schema() == load(config).schema()
+
+
+# Stores whose versions an Iceberg engine removed
+
+
+def forget(config: CatalogConfig, identifier: tuple[str, ...], *versions: int) -> None:
+    """Remove schema versions as Iceberg's cleaning of metadata does where nothing needs them."""
+    removal = RemoveSchemasUpdate.model_validate({"schema-ids": versions})
+    open_catalog(config).commit_table(load(config, identifier), (), (removal,))
+
+
+@pytest.mark.parametrize("store", [("db", "users"), CHANGE], ids=["base", "change"])
+def test_equal_columns_need_no_equal_number_of_versions(
+    config: CatalogConfig, store: tuple[str, ...]
+) -> None:
+    """Nor do further changes of them, there and back."""
+    evolve(load(config), "x")
+    open_table(config, "db.users", for_writing=True)
+    forget(config, store, 0)
+
+    for step in ("nothing", "add", "drop", "add"):
+        with load(config).update_schema() as update:
+            if step == "add":
+                update.add_column("y", StringType())
+            elif step == "drop":
+                update.delete_column("y")
+        assert open_table(config, "db.users").arrow_schema.names[:4] == [*SCHEMA.names, "x"]
+        open_table(config, "db.users", for_writing=True)
+        assert load(config, CHANGE).schema() == load(config).schema()
+
+
+def test_a_base_that_went_back_and_forgot_is_followed(config: CatalogConfig) -> None:
+    """The version that change has is gone, but base gave each of its columns a number."""
+    evolve(load(config), "x")
+    open_table(config, "db.users", for_writing=True)
+    with load(config).update_schema() as update:
+        update.delete_column("x")
+    forget(config, ("db", "users"), 1)
+
+    open_table(config, "db.users", for_writing=True)
+
+    assert load(config, CHANGE).schema() == load(config).schema()
+
+
+def test_comments_are_followed_once(config: CatalogConfig) -> None:
+    """They are a version too, which keeps the numbers equal."""
+    with load(config).update_schema() as update:
+        update.update_column("name", doc="of whom")
+
+    open_table(config, "db.users", for_writing=True)
+    open_table(config, "db.users", for_writing=True)
+
+    assert load(config, CHANGE).schema() == load(config).schema()
+    assert len(load(config, CHANGE).metadata.schemas) == 2
+
+
+def test_two_versions_apart_is_broken_whatever_was_removed(config: CatalogConfig) -> None:
+    """One more version than in change may be two more than change knows."""
+    evolve(load(config), "x")
+    open_table(config, "db.users", for_writing=True)
+    evolve(load(config), "y", "z")
+    forget(config, ("db", "users"), 0)
+
+    with pytest.raises(FormatError, match="base has 3 schema versions, change has 2"):
         open_table(config, "db.users")
 
 
