@@ -223,6 +223,24 @@ def test_many_deletes_beside_few_inserts_are_read_in_parts(
     assert {count for _, count in asked} != {1}
 
 
+@pytest.mark.parametrize("engine", ["partial-update", "aggregate"])
+def test_key_columns_of_any_name_are_read_in_parts(tmp_path: Path, engine: str) -> None:
+    """No column is added to them, whose name one could have."""
+    table = arctic.create_table(
+        NAME,
+        pa.schema([("_row", pa.int64()), ("n", pa.int64())]),
+        primary_key="_row",
+        properties={"write.merge-engine": engine, "merge.max-delete-bytes": "1000"},
+        warehouse=str(tmp_path),
+    )
+    data = pa.table({"_row": pa.array(range(400), pa.int64()), "n": pa.array(range(400))})
+    table.write(data.slice(0, 400))
+    table.write(data.slice(100, 200))
+    assert table.read().read_all().sort_by("_row").equals(data.cast(table.schema))
+    table.optimize(type="minor")
+    assert table.refresh().read().read_all().sort_by("_row").equals(data.cast(table.schema))
+
+
 def test_rows_of_files_in_nodes_of_any_depth_are_folded(tmp_path: Path) -> None:
     """Few changes go to higher nodes than many; each key is one row all the same."""
     table = summed(tmp_path, buckets=8)

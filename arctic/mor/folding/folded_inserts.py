@@ -233,9 +233,9 @@ def _matching(batch: pa.RecordBatch, names: dict[int, str], asked: ReadRequest) 
 def _of_part(rows: DeleteRows, part: KeyPart, request: ReadRequest) -> DeleteRows:
     if part.count == 1:
         return rows
-    numbered = rows.keys.append_column("_row", pa.array(np.arange(rows.keys.num_rows)))
-    batch = numbered.combine_chunks().to_batches()
-    kept = part.of(batch[0], request).column("_row").to_numpy() if batch else np.empty(0, np.int64)
+    batches = rows.keys.combine_chunks().to_batches()
+    mask = part.mask(batches[0], request) if batches else None
+    kept = np.empty(0, np.int64) if mask is None else np.flatnonzero(mask)
     return DeleteRows(
         rows.keys.take(pa.array(kept)), rows.transaction_ids[kept], rows.file_offsets[kept], ()
     )
