@@ -10,6 +10,7 @@ Must not know: deletes, what becomes of the rows.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ _MOST_SEEN = 1 << 18
 _MOST_GROUPS = 64
 """Row groups that are looked at: more would be read twice for nothing."""
 _PREFIX = "_arctic_curve_"
-"""Of columns that are made; no table has such a name."""
+"""Of columns that are made; numbers follow that make no name of the table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +63,12 @@ def sort_key(
     columns: list[str] = []
     curves: dict[str, tuple[tuple[str, ...], Curve]] = {}
     joined = [name for term in terms if term.curve for name in term]  # No column is in two.
+    free = (f"{_PREFIX}{number}" for number in itertools.count())
     seen = _seen(loaded, files, [schema.field(name) for name in joined]) if joined else None
     for term in terms:
         names = term.columns
         if term.curve is not None and seen is not None:
-            made = f"{_PREFIX}{len(curves)}"
+            made = next(name for name in free if name not in schema.names)
             curve = Curve.of([seen.column(name) for name in names], kind=term.curve)
             curves[made] = (names, curve)
             names = (made,)

@@ -149,6 +149,21 @@ def test_a_table_that_folds_its_rows_is_sorted_on_a_curve(
         assert [tuple(row.values()) for row in found] == rows_then
 
 
+@pytest.mark.parametrize("kept", ["_arctic_curve_0", "_arctic_curve_1"])
+def test_columns_that_count_alike_leave_every_name_to_the_table(tmp_path: Path, kept: str) -> None:
+    """What is made of them has names that no column has, and goes alone."""
+    schema = pa.schema([("id", pa.int64()), *((name, pa.int64()) for name in "abcd")])
+    schema = schema.append(pa.field(kept, pa.int64()))
+    sorting = ["zorder(a, b)", "hilbert(c, d)"]
+    folder = str(tmp_path)
+    table = arctic.create_table("s.t", schema, primary_key="id", sort_by=sorting, warehouse=folder)
+    data = pa.table([pa.array(range(8), pa.int64())] * 6, schema=schema)
+    for kind in ("minor", "full"):
+        table.write(data, mode="upsert")
+        table.optimize(type=kind)
+        assert table.refresh().read().read_all().sort_by("id").equals(data.cast(table.schema))
+
+
 def test_iceberg_is_told_of_an_order_and_of_the_files_in_it(tmp_path: Path) -> None:
     """By the table from its creation on, and by each file that optimizing has sorted."""
     table = create(tmp_path, sort_by=["a", "email"])
