@@ -50,8 +50,8 @@ from arctic.table.snapshot import TableSnapshot
 from arctic.writing.target import TaskResult, WriteTarget, files_of
 from arctic.writing.write_request import KeyRule
 
-ACTION = "_arctic_edit_action"
-"""Column of events: what each row does."""
+_ACTION = "_arctic_edit_action"
+"""Last column of events: what each row does. A table that has one of this name gives it another."""
 _PART_ROWS = 1_000_000
 """Rows of a table that are held at a time, where all are read."""
 
@@ -204,7 +204,7 @@ def commit_events(
 
     Args:
         table: in the state that they were made from.
-        batches: the table's columns and ``ACTION``.
+        batches: as ``event_schema`` says.
         read: the rows that they were made from; None: no row, so any state may lie below.
         key_rule: what is demanded of their keys.
 
@@ -215,7 +215,7 @@ def commit_events(
         ConflictError: others have changed what was read; nothing of it is left.
     """
     schema = event_schema(table.opened)
-    options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: ACTION}
+    options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: schema.names[-1]}
     options[opt.UPSERT_INSERTS.name] = "true"
     target, result = written(table, batches, schema, key_rule, **options)
     with target.deleted_on_failure([result]):
@@ -243,9 +243,12 @@ def commit_events(
 
 
 def event_schema(opened: OpenTable) -> pa.Schema:
-    """Return the columns of events."""
+    """Return the columns of events: those of the table, and what each row does."""
     columns = [field.with_nullable(True) for field in opened.arrow_schema]
-    return pa.schema([*columns, pa.field(ACTION, pa.string())])
+    action = _ACTION
+    while action in opened.arrow_schema.names:
+        action += "_"
+    return pa.schema([*columns, pa.field(action, pa.string())])
 
 
 def events(rows: pa.Table, action: str, schema: pa.Schema) -> pa.Table:

@@ -123,3 +123,18 @@ def test_expressions_see_columns_only(tmp_path: Path) -> None:
     merged = table.merge(pa.table({"id": [4], "_arctic_row": [9]}), on="id")
     merged.when_matched_update(set={"e0": "target.e0 + source._arctic_row"}).execute()
     assert [row["e0"] for row in rows_of(table)][3:] == [13.0, 10.0]
+
+
+def test_a_column_may_be_named_as_that_of_what_rows_do(tmp_path: Path) -> None:
+    """Events then say it in a column of another name."""
+    table, name = make(tmp_path, "keyed"), "_arctic_edit_action"
+    table.evolve_schema(rename={"x": name}, add={f"{name}_": pa.string()})
+
+    table.update("id = 4", set={name: f'"{name}" + 1'})
+    table.delete("id in (1, 2)")
+    table.update("id = 5", set={"id": "6"})
+    merged = table.merge(pa.table({"id": [6, 7], "more": [0.5, 0.5]}), on="id")
+    merged = merged.when_matched_update(set={name: f'target."{name}" + source.more'})
+    merged.when_not_matched_insert({"id": "source.id", name: "source.more"}).execute()
+
+    assert {row["id"]: row[name] for row in rows_of(table)} == {3: None, 4: 5.0, 6: 5.5, 7: 0.5}
