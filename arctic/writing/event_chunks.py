@@ -197,7 +197,7 @@ def _folded(
     if len(starts):
         own = pa.table(chunk.rows.select(target.schema.names).take(pa.array(rows)))
         numbers = [known_field_id(field) for field in target.schema]
-        own = fold_rows(own, numbers, starts, rules)
+        own = fold_rows(own, numbers, starts, rules, key=target.key)
     else:
         own = chunk.rows.select(target.schema.names)
     actions = np.full(own.num_rows, Action.UPDATE_AFTER, np.int8)

@@ -223,6 +223,23 @@ def test_many_deletes_beside_few_inserts_are_read_in_parts(
     assert {count for _, count in asked} != {1}
 
 
+def test_a_key_whose_sum_does_not_fit_is_named_and_can_be_deleted(tmp_path: Path) -> None:
+    """Until then it stops the read of all rows, and the optimizing of the table."""
+    table = summed(tmp_path, buckets=1)
+    table.write(rows((1, 2**62, None), (2, 1, None)))
+    table.write(rows((1, 2**62, None), (2, 1, None)))
+    for call in (lambda: table.read().read_all(), lambda: table.optimize(type="minor")):
+        with pytest.raises(arctic.InvalidInputError, match=r"'n': the sum .* of key \{'id': 1\}"):
+            call()
+
+    table.write(pa.table({"id": [1]}), mode="delete")
+    table.write(rows((1, 5, None)))
+    table.optimize(type="minor")
+
+    found = table.refresh().read().read_all().sort_by("id").select(["id", "n"])
+    assert found.to_pylist() == [{"id": 1, "n": 5}, {"id": 2, "n": 2}]
+
+
 @pytest.mark.parametrize("engine", ["partial-update", "aggregate"])
 def test_key_columns_of_any_name_are_read_in_parts(tmp_path: Path, engine: str) -> None:
     """No column is added to them, whose name one could have."""

@@ -19,10 +19,12 @@ def folded(kind: pa.DataType, function: Function, *runs: list[Any]) -> list[Any]
     """Fold runs of values."""
     values = [value for run in runs for value in run]
     starts = np.cumsum([0, *map(len, runs)])[:-1]
-    rows = pa.table({"v": pa.array(values, kind)})
+    keys = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    rows = pa.table({"v": pa.array(values, kind), "k": keys})
     rules = FoldRules(functions={1: function})
-    found: list[Any] = fold_rows(rows, [1], starts, rules).column("v").to_pylist()
-    return found
+    found = fold_rows(rows, [1, 2], starts, rules, key=["k"])
+    folds: list[Any] = found.column("v").to_pylist()
+    return folds
 
 
 def test_a_sum_that_does_not_fit_is_refused_and_one_that_comes_back_is_not() -> None:
@@ -36,6 +38,38 @@ def test_a_sum_that_does_not_fit_is_refused_and_one_that_comes_back_is_not() -> 
     for kind, values in ((pa.int64(), [most, 1]), (pa.int32(), [2**31 - 1, 1])):
         with pytest.raises(InvalidInputError, match=r"'v': the sum .* does not fit"):
             folded(kind, Function.SUM, values)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (Function.SUM, pa.int32()),
+        (Function.SUM, pa.int64()),
+        (Function.SUM, pa.decimal128(38, 0)),
+        (Function.PRODUCT, pa.int32()),
+        (Function.PRODUCT, pa.int64()),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("unfit", [(0,), (4,), (6,), (2, 3)], ids=str)
+def test_the_key_is_named_whose_values_do_not_fit(
+    function: Function, kind: pa.DataType, unfit: tuple[int, ...]
+) -> None:
+    """Among others, whose values do."""
+    most = 10**38 - 1 if pa.types.is_decimal(kind) else 2 ** (kind.bit_width - 1) - 1
+    runs = [[most, 2] if run in unfit else [1, None, 2] for run in range(7)]
+
+    with pytest.raises(InvalidInputError, match=rf"rows of key \{{'k': {unfit[0]}\}} does not fit"):
+        folded(kind, function, *runs)
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_floating_numbers_become_infinite(kind: pa.DataType) -> None:
+    """Without a warning, and infinities of both signs are NaN, as IEEE 754 has it."""
+    most, inf = float(np.finfo(kind.to_pandas_dtype()).max), math.inf
+    assert folded(kind, Function.SUM, [most, most], [-most, -most], [1.0, 2.0]) == [inf, -inf, 3.0]
+    assert folded(kind, Function.PRODUCT, [most, -most], [1.0, 2.0]) == [-inf, 2.0]
+    assert all(map(math.isnan, folded(kind, Function.SUM, [inf, -inf], [math.nan, inf])))
 
 
 def test_a_product_that_does_not_fit_is_refused_and_a_zero_makes_any_fit() -> None:

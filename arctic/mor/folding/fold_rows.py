@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,12 @@ _SAFE_DIGITS = 28
 
 
 def fold_rows(
-    rows: pa.Table, field_ids: Sequence[int], starts: IntArray, rules: FoldRules
+    rows: pa.Table,
+    field_ids: Sequence[int],
+    starts: IntArray,
+    rules: FoldRules,
+    *,
+    key: Sequence[str],
 ) -> pa.Table:
     """Return one row for each run.
 
@@ -45,9 +51,11 @@ def fold_rows(
         field_ids: of the columns; every column that another one goes by is there.
         starts: the first row of each run, ascending from 0.
         rules: what becomes of a column; the key's are the same in all rows of a run.
+        key: names of its columns.
 
     Raises:
-        InvalidInputError: a sum or product that its column cannot hold.
+        InvalidInputError: a whole or decimal sum or product that its column cannot hold, with its
+            key.
 
     Memory: a few numbers for each row, and the result.
     """
@@ -70,11 +78,37 @@ def fold_rows(
         try:
             folded.append(fold(column, runs))
         except (OverflowError, pa.ArrowInvalid) as error:
+            run = _unfit_run(fold, column, starts)
+            whose = "a key" if run is None else f"key {_row(rows.select(list(key)), starts[run])}"
             raise InvalidInputError(
-                f"column {field.name!r}: the {rules.function_of(number).value} of the rows of a "
-                f"key does not fit into {field.type}; widen the column"
+                f"column {field.name!r}: the {rules.function_of(number).value} of the rows of "
+                f"{whose} does not fit into {field.type}; widen the column"
             ) from error
     return pa.table(folded, schema=rows.schema)
+
+
+def _unfit_run(fold: _Fold, column: pa.ChunkedArray, starts: IntArray) -> int | None:
+    """Return a run that a function cannot fold, of those that it cannot; None: it is their mass."""
+    ends = np.append(starts[1:], len(column))
+
+    def fits(first: int, last: int) -> bool:
+        begin, count = starts[first], ends[last] - starts[first]
+        try:
+            fold(column.slice(begin, count), _Runs(starts[first : last + 1] - begin, count))
+        except (OverflowError, pa.ArrowInvalid):
+            return False
+        return True
+
+    first, last = 0, len(starts) - 1
+    while first < last:
+        middle = (first + last) // 2
+        first, last = (middle + 1, last) if fits(first, middle) else (first, middle)
+    return None if fits(first, first) else first
+
+
+def _row(rows: pa.Table, number: int) -> dict[str, Any]:
+    values: dict[str, Any] = rows.slice(number, 1).to_pylist()[0]
+    return values
 
 
 class _Runs:
@@ -178,7 +212,9 @@ def _sum(column: pa.ChunkedArray, runs: _Runs) -> pa.Array:
         return total
     numbers = column.combine_chunks().fill_null(0)
     if pat.is_floating(column.type):
-        totals = runs.add_up(numbers.to_numpy().astype(np.float64))
+        # As IEEE 754 has it: infinite beyond the greatest number, NaN of both infinities.
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = runs.add_up(numbers.to_numpy().astype(np.float64))
         return pc.if_else(missing, None, pa.array(totals)).cast(column.type, safe=False)
     return pc.if_else(missing, None, pa.array(_whole_sum(numbers.to_numpy(), runs))).cast(
         column.type
@@ -239,7 +275,8 @@ def _collected(column: pa.ChunkedArray, runs: _Runs) -> pa.Array:
     )
 
 
-_FOLDS: Mapping[Function, Callable[[pa.ChunkedArray, _Runs], pa.ChunkedArray | pa.Array]] = {
+_Fold = Callable[[pa.ChunkedArray, _Runs], pa.ChunkedArray | pa.Array]
+_FOLDS: Mapping[Function, _Fold] = {
     Function.LAST_VALUE: _last,
     Function.LAST_NON_NULL_VALUE: _last_known,
     Function.FIRST_VALUE: _first,

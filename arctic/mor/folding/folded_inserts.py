@@ -150,7 +150,7 @@ class FoldedInserts:
         if not rows.num_rows:
             return columns
         numbers = [known_field_id(field) for field in columns.schema]
-        return fold_rows(columns, numbers, starts, self._rules)
+        return fold_rows(columns, numbers, starts, self._rules, key=self._request.key.names)
 
     def _asked_rows(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         names = {known_field_id(field): field.name for field in rows.schema}
