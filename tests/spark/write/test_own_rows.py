@@ -81,12 +81,12 @@ def test_what_is_cached_is_made_anew_after_each_change(sql: Sql) -> None:
         f"INSERT INTO {T} VALUES (1, 1)",
         f"INSERT INTO {T} VALUES (2, 2)",
         f"CACHE TABLE {T}",
-        f"CACHE TABLE twice AS SELECT id, 2 * n AS n FROM {T}",
+        f"CACHE TABLE doubled AS SELECT id, 2 * n AS n FROM {T}",
     )
 
     def seen() -> list[tuple[int, int]]:
         rows = sorted(sql(f"SELECT id, n FROM {T}"))
-        assert sorted(sql("SELECT * FROM twice")) == [(key, 2 * n) for key, n in rows]
+        assert sorted(sql("SELECT * FROM doubled")) == [(key, 2 * n) for key, n in rows]
         return rows
 
     rows = own.createDataFrame([(1, 10)], "id long, n long")
@@ -103,7 +103,7 @@ def test_what_is_cached_is_made_anew_after_each_change(sql: Sql) -> None:
         sql(f"CALL arctic.system.rollback_to_timestamp('{T}', TIMESTAMP'{_first()}')")
         assert seen() == [(1, 1)]
     finally:
-        sql(f"UNCACHE TABLE IF EXISTS {T}", "UNCACHE TABLE IF EXISTS twice", "DROP VIEW twice")
+        sql(f"UNCACHE TABLE IF EXISTS {T}", "UNCACHE TABLE IF EXISTS doubled", "DROP VIEW doubled")
 
 
 def _first() -> str:
