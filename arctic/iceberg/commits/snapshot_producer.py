@@ -7,6 +7,8 @@ on one head; who calls it retries.
 Rules:
     - A file that is to be removed must be live in the head, else nothing is staged.
     - Entries keep their sequence numbers when their manifest is rewritten or merged.
+    - A snapshot that lies on one that added no file says so: once that one has expired, nothing
+      else tells whoever has read it that it was not rolled back.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ from arctic.iceberg.commits.manifest_writer import (
 )
 from arctic.iceberg.commits.row_ids import snapshot_with_row_ids
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.table.property_names import FOLLOWS
 
+_ADDED = ("added-data-files", "added-delete-files")
+"""In a summary: how many files a snapshot added."""
 _Kind = tuple[ManifestContent, int]
 """What is in a manifest, and of which spec."""
 _Entries = defaultdict[_Kind, list[ManifestEntry]]
@@ -133,6 +138,16 @@ class _Producer(_SnapshotProducer["_Producer"]):
         self._removed_paths = plan.removed_paths
         if plan.start is not None:
             self._parent_snapshot_id = plan.start.snapshot_id
+        self.snapshot_properties |= self._follows()
+
+    def _follows(self) -> dict[str, str]:
+        """Return what tells that this snapshot lies on one that added no file."""
+        parent = self._head.metadata.snapshot_by_id(self._parent_snapshot_id or 0)
+        if parent is None or parent.summary is None or not parent.sequence_number:
+            return {}
+        if any(parent.summary[name] not in (None, "0") for name in _ADDED):
+            return {}
+        return {FOLLOWS: str(parent.sequence_number)}
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
         """PyIceberg adds totals up for every operation but a replace: ask it for an overwrite."""

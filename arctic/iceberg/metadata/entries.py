@@ -30,7 +30,12 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 
 from arctic.errors import NotFoundError
 from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
-from arctic.iceberg.metadata.manifest_files import manifest_entries, manifests_of, read_manifest
+from arctic.iceberg.metadata.manifest_files import (
+    manifest_entries,
+    manifests_of,
+    read_manifest,
+    removed_entries,
+)
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.translate import catalog_errors
@@ -128,6 +133,26 @@ def _decoded(
     return manifest, files
 
 
+def removed_of(
+    io: FileIO, manifests: Iterable[ManifestFile], snapshot_id: int
+) -> Iterator[ManifestEntry]:
+    """Yield the entries of files that a snapshot removed; they are read anew each time.
+
+    Args:
+        io: of its store.
+        manifests: of the snapshot.
+        snapshot_id: of the snapshot.
+
+    Raises:
+        FormatError: a manifest that cannot be decoded.
+        StorageError: a manifest cannot be read.
+    """
+    with catalog_errors("read manifests"):
+        for manifest in manifests:
+            if manifest.added_snapshot_id == snapshot_id and manifest.deleted_files_count != 0:
+                yield from removed_entries(io, manifest)
+
+
 def first_path(io: FileIO, manifest: ManifestFile) -> str:
     """Return what a message names where all of a manifest is meant: a file of it, if it has one."""
     for _, files in listed_files(io, [manifest]):
@@ -147,7 +172,16 @@ def live_count(manifest: ManifestFile) -> int:
 
 
 def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:
-    """Return the manifests of a snapshot that hold live files, in order; none without one.
+    """Return the manifests of a snapshot that hold live files; see ``all_manifests``."""
+    return tuple(
+        manifest
+        for manifest in all_manifests(table, snapshot)
+        if manifest.has_added_files() or manifest.has_existing_files()
+    )
+
+
+def all_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:
+    """Return the manifests that a snapshot lists, in order; none without one.
 
     Raises:
         FormatError: the manifest list cannot be decoded.
@@ -156,11 +190,7 @@ def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFil
     if snapshot is None:
         return ()
     with catalog_errors(f"read snapshot {snapshot.snapshot_id} of {'.'.join(table.name())!r}"):
-        return tuple(
-            manifest
-            for manifest in manifests_of(table.io, snapshot)
-            if manifest.has_added_files() or manifest.has_existing_files()
-        )
+        return manifests_of(table.io, snapshot)
 
 
 def fetch_lists(*states: tuple[Table | None, int | None]) -> None:

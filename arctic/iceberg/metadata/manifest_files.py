@@ -103,6 +103,17 @@ def manifest_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry,
     return entries
 
 
+def removed_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+    """Return the entries of files that the snapshot of a manifest removed; raises as the others."""
+    content = read_manifest(io, manifest)
+    with decoding(f"manifest {manifest.manifest_path!r}"):
+        return tuple(
+            entry
+            for entry in _records(AvroContent(manifest.manifest_path, content), _ENTRIES)
+            if entry.status == ManifestEntryStatus.DELETED
+        )
+
+
 def check_counts(manifest: ManifestFile, record_counts: Sequence[int]) -> None:
     """Compare the live files of a manifest with what the manifest list says of it.
 

@@ -4,8 +4,8 @@ Rules:
     - Every commit of a range must be known, by its number. A number that is missing has expired or
       was rolled back: in each case rows could be lost, so the range is refused.
     - Without a key it may be a branch's. Then the last commit of the range must go back to the one
-      before it by what each was committed on, without a gap; or, where that one has expired, by the
-      files that it left.
+      before it by what each was committed on, without a gap; or, where that one has expired, the
+      next one must have something of it.
     - Only what appends added is a change. Expiry takes files away: those before it are looked up
       in the snapshot right before it. Any other commit is refused.
     - The base store of a keyed table is watched for commits that replace rows: no change says so.
@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
-from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.entries import all_manifests, entries_of, removed_of
 from arctic.iceberg.metadata.history import (
     UPKEEP,
     current_at,
@@ -41,6 +42,7 @@ from arctic.options import (
     STREAM_FROM,
 )
 from arctic.table.files import TableFile
+from arctic.table.property_names import FOLLOWS
 
 
 def stream_store(opened: OpenTable) -> Table:
@@ -220,20 +222,21 @@ def _check_is_ancestor(
 
 
 def _check_left_files(opened: OpenTable, follower: Snapshot, sequence_number: int) -> None:
-    """Refuse to go on from a commit that has expired, unless the next one has files of it.
+    """Refuse to go on from a commit that has expired, unless the next one has something of it.
 
-    It may have been rolled back before. No two commits of a store have one number.
+    It may have been rolled back before. No two commits of a store have one number. What the next
+    one may have are its files, also those that it has removed, or a word that it lies on it.
     """
-    manifests = live_manifests(opened.base, follower)
-    if any(each.sequence_number == sequence_number for each in manifests):
+    if follower.summary is not None and follower.summary[FOLLOWS] == str(sequence_number):
         return
-    merged = [
-        each
-        for each in manifests
-        if each.min_sequence_number <= sequence_number < each.sequence_number
-    ]
-    entries = (entry for _, listed in entries_of(opened.base.io, merged) for entry in listed)
-    if all(entry.sequence_number != sequence_number for entry in entries):
+    listed = all_manifests(opened.base, follower)
+    if any(each.sequence_number == sequence_number for each in listed):
+        return
+    io = opened.base.io
+    merged = [each for each in listed if each.min_sequence_number <= sequence_number]
+    live = (entry for _, entries in entries_of(io, merged) for entry in entries)
+    removed = removed_of(io, listed, follower.snapshot_id)
+    if all(entry.sequence_number != sequence_number for entry in chain(live, removed)):
         raise expired_history(
             opened, opened.base, f"commit {sequence_number} has expired, or was rolled back before,"
         )

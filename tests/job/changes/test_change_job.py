@@ -29,6 +29,7 @@ from tests.iceberg.stores import commit_files
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("v", pa.string())])
 SKIP = {"streaming-skip-overwrite-snapshots": "true"}
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+ONE_LEFT = {"snapshot.keep.duration": "0", "snapshot.keep.min-count": "1"}
 ALL = ChangeLimit()
 
 
@@ -283,6 +284,80 @@ def test_a_commit_that_expired_is_known_by_its_files(tmp_path: Path, merges: boo
     changes = table.changes()
     end = changes.advance(position, limit=ALL)
     assert changes.plan(position, end, columns=None).table()["id"].to_pylist() == [3]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_stream_goes_on_after_upkeep(tmp_path: Path, again: bool) -> None:
+    """Without a key, where the next commit left no file of the one that the stream stands at."""
+    table = Table(tmp_path, key=())
+    for number in (1, 2, 3):
+        table.put(number)
+    changes = table.changes(stream_from="latest")
+    position = changes.beginning()
+    table.table.optimize(type="full")
+    if again:
+        table.put(4)
+        position = changes.advance(position, limit=ALL)
+        table.table.optimize(type="full")
+    table.table.expire(options=ONE_LEFT)
+    table.put(5)
+
+    end = changes.advance(position, limit=ALL)
+    assert changes.plan(position, end, columns=["id"]).table()["id"].to_pylist() == [5]
+
+
+def test_a_stream_goes_on_after_a_commit_without_files(tmp_path: Path) -> None:
+    """Nothing of it is left but a word of the next one."""
+    table = Table(tmp_path, key=())
+    table.put(1)
+    table.opened().base.append(pa.table({"id": [], "v": []}, schema=SCHEMA))
+    changes = table.changes(stream_from="latest")
+    position = changes.beginning()
+    table.put(2)
+    table.table.expire(options=ONE_LEFT)
+
+    end = changes.advance(position, limit=ALL)
+    assert changes.plan(position, end, columns=["id"]).table()["id"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize("follower", ["append", "full"])
+def test_a_stream_goes_on_after_rows_became_too_old(tmp_path: Path, follower: str) -> None:
+    """Without a key, where the commit that it stands at did nothing but take partitions away."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    properties = {
+        "data-expire.enabled": "true",
+        "data-expire.field": "at",
+        "data-expire.retention-time": "10d",
+    }
+    table = arctic.create_table(
+        "db.t",
+        schema,
+        partition_by=["day(at)"],
+        properties=properties,
+        warehouse=str(tmp_path),
+    )
+
+    def put(number: int, days: int) -> None:
+        at = datetime.now(timezone.utc) - timedelta(days=days)
+        table.write(pa.table({"id": [number], "at": [at]}, schema), mode="append")
+
+    given = {"path": "db.t", "warehouse": str(tmp_path), "stream-from": "latest"}
+    changes = Changes(AskedChanges.of(given, Scope.STREAM))
+    put(1, 90)
+    put(2, 0)
+    put(3, 0)
+    table.expire()
+    position = changes.beginning()
+    if follower == "append":
+        put(4, 0)
+    else:
+        assert table.optimize(type=follower).snapshot_id is not None
+    table.expire(options=ONE_LEFT)
+    put(5, 0)
+
+    end = changes.advance(position, limit=ALL)
+    rows = changes.plan(position, end, columns=["id"]).table()["id"].to_pylist()
+    assert sorted(rows) == ([4, 5] if follower == "append" else [5])
 
 
 def test_a_commit_that_was_rolled_back_is_refused_though_it_expired(tmp_path: Path) -> None:
