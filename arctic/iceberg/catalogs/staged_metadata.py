@@ -97,7 +97,11 @@ def _latest_ms(metadata: TableMetadata) -> int:
 
 def not_before(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> list[TableUpdate]:
     """Return updates whose snapshots are not earlier than the metadata they are made for."""
-    least_ms = _latest_ms(metadata)
+    return no_earlier(updates, _latest_ms(metadata))
+
+
+def no_earlier(updates: Sequence[TableUpdate], least_ms: int) -> list[TableUpdate]:
+    """Return updates whose snapshots are not earlier than a time."""
     return [
         _later(update, least_ms) if isinstance(update, AddSnapshotUpdate) else update
         for update in updates
@@ -135,6 +139,7 @@ def _staged(
     staged = stage(current, *arguments, **named)
     if isinstance(staged.metadata, _Shared):
         staged.metadata = _as(TableMetadataV2, staged.metadata)
+    least_ms = max(least_ms, _latest_ms(staged.metadata))
     if staged.metadata.last_updated_ms < least_ms:
         staged.metadata = staged.metadata.model_copy(update={"last_updated_ms": least_ms})
     staged.metadata_location = signed(file_name(staged.metadata_location, staged.metadata), catalog)

@@ -35,6 +35,7 @@ from arctic.iceberg.commits.together.other_store import (
     CheckedHeads,
     SeenStore,
     beside,
+    dated_beside,
     discarding,
     replacing,
 )
@@ -116,7 +117,7 @@ def commit_append(
                     keys = partition_keys(opened.table)
                     check_same_rows(base, head, plan.on_top_of, keys=keys)
                     staged = beside(staged, base)
-        return staged
+        return dated_beside(staged, other, replaces=False)
 
     if check is not None:
         heads = CheckedHeads(opened, check, of_base=opened.change is None)

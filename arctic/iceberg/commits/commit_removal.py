@@ -23,7 +23,12 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
-from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, noticed_by
+from arctic.iceberg.commits.together.other_store import (
+    Check,
+    CheckedHeads,
+    dated_beside,
+    noticed_by,
+)
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import (
     entries_of,
@@ -72,7 +77,10 @@ def commit_removal(
 
         def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
             staged = removal.stage(head, snapshot_id)
-            return None if staged is None else noticed_by(staged, opened.change)
+            if staged is None:
+                return None
+            dated = dated_beside(staged, opened.change, replaces=True)
+            return noticed_by(dated, opened.change)
 
         return commit_snapshot(newest(opened.base), stage)
     heads = CheckedHeads(opened, check, of_base=True)

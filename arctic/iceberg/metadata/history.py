@@ -10,8 +10,9 @@ So a snapshot without a parent is the first one of a store only if its sequence 
 from __future__ import annotations
 
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Operation, Snapshot
 
+from arctic.errors import FormatError
 from arctic.table.property_names import RESTORED_OVER
 
 PRODUCER = "snapshot.producer"
@@ -56,6 +57,35 @@ def expires_rows(snapshot: Snapshot) -> bool:
     One of a change store that calls itself so left merged changes out, which are rows of base.
     """
     return producer_of(snapshot) == DATA_EXPIRATION
+
+
+def operation_of(snapshot: Snapshot) -> Operation:
+    """Return what a snapshot says it did.
+
+    Raises:
+        FormatError: it does not say.
+    """
+    if snapshot.summary is None:
+        raise FormatError(
+            f"snapshot {snapshot.snapshot_id} has no summary; expected one that names its operation"
+        )
+    return snapshot.summary.operation
+
+
+def is_upkeep(snapshot: Snapshot) -> bool:
+    """Say whether no writer of rows has made a snapshot.
+
+    Rows that became too old are no change either: whoever follows a table has ages of its own.
+    """
+    return producer_of(snapshot) in UPKEEP
+
+
+def replaces_rows(snapshot: Snapshot, *, also: tuple[Operation, ...] = ()) -> bool:
+    """Say whether a base commit changes what rows there are, other than by ``also``."""
+    operation = operation_of(snapshot)
+    if is_upkeep(snapshot) or operation is Operation.REPLACE:
+        return False
+    return operation not in also
 
 
 def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool:

@@ -22,15 +22,16 @@ from itertools import chain
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from arctic.errors import FormatError, NotFoundError, UnsupportedError
+from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.metadata.entries import all_manifests, entries_of, removed_of
 from arctic.iceberg.metadata.history import (
-    UPKEEP,
     current_at,
     expires_rows,
+    is_upkeep,
     lineage,
-    producer_of,
+    operation_of,
     reaches_beginning,
+    replaces_rows,
 )
 from arctic.iceberg.snapshots.list_files import list_added
 from arctic.iceberg.tables.open_table import OpenTable
@@ -134,9 +135,9 @@ def check_commits(
     commits = _commits(opened, stream_store(opened), after, up_to)
     for snapshot in commits:
         if opened.change is None:
-            if not skips_overwrites and _replaces_rows(snapshot, also=(Operation.APPEND,)):
+            if not skips_overwrites and replaces_rows(snapshot, also=(Operation.APPEND,)):
                 raise _overwritten(opened, snapshot)
-        elif _operation(snapshot) not in (Operation.APPEND, Operation.DELETE):
+        elif operation_of(snapshot) not in (Operation.APPEND, Operation.DELETE):
             raise UnsupportedError(
                 f"table {opened.table.name!r}: snapshot {snapshot.snapshot_id} of its change store "
                 f"is a {_name(snapshot)}; expected appends and expiry only, so what it did to the "
@@ -176,7 +177,7 @@ def replacing_commits(
     return tuple(
         snapshot
         for snapshot in _commits(opened, opened.base, after, last)
-        if _replaces_rows(snapshot, also=()) or (with_expiry and expires_rows(snapshot))
+        if replaces_rows(snapshot) or (with_expiry and expires_rows(snapshot))
     )
 
 
@@ -245,7 +246,7 @@ def _check_left_files(opened: OpenTable, follower: Snapshot, sequence_number: in
 def _stretches(commits: Iterable[Snapshot]) -> Iterator[_Stretch]:
     appends: list[int] = []
     for snapshot in commits:
-        if _operation(snapshot) is Operation.APPEND and not _is_maintenance(snapshot):
+        if operation_of(snapshot) is Operation.APPEND and not is_upkeep(snapshot):
             appends.append(snapshot.snapshot_id)
         elif appends:
             yield _Stretch(last_id=appends[-1], added_by=frozenset(appends))
@@ -254,30 +255,8 @@ def _stretches(commits: Iterable[Snapshot]) -> Iterator[_Stretch]:
         yield _Stretch(last_id=appends[-1], added_by=frozenset(appends))
 
 
-def _replaces_rows(snapshot: Snapshot, *, also: tuple[Operation, ...]) -> bool:
-    """Say whether a base commit changes what rows there are, other than by ``also``."""
-    operation = _operation(snapshot)
-    if _is_maintenance(snapshot) or operation is Operation.REPLACE:
-        return False
-    return operation not in also
-
-
-def _is_maintenance(snapshot: Snapshot) -> bool:
-    # Rows that became too old are no change either: whoever follows a table has ages of its own,
-    # but for those who ask ``with_expiry``.
-    return producer_of(snapshot) in UPKEEP
-
-
-def _operation(snapshot: Snapshot) -> Operation:
-    if snapshot.summary is None:
-        raise FormatError(
-            f"snapshot {snapshot.snapshot_id} has no summary; expected one that names its operation"
-        )
-    return snapshot.summary.operation
-
-
 def _name(snapshot: Snapshot) -> str:
-    return f"{_operation(snapshot).value!r} at {snapshot.timestamp_ms}"
+    return f"{operation_of(snapshot).value!r} at {snapshot.timestamp_ms}"
 
 
 def _overwritten(opened: OpenTable, snapshot: Snapshot) -> UnsupportedError:

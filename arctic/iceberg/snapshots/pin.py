@@ -7,7 +7,8 @@ Rules:
       and expired in between: lost rows.
     - If base says that more is merged than the change store has, the change store is loaded again.
     - The stores share no snapshot, so a look into the past pairs them by time; the optimized
-      sequence of the base snapshot then hides what it holds already.
+      sequence of the base snapshot then hides what it holds already. What replaced the rows of a
+      change came after it, whatever the clocks say.
     - A past that is only half there is refused: an expired snapshot is not an empty one.
 """
 
@@ -23,6 +24,7 @@ from pyiceberg.table.snapshots import Snapshot
 from arctic.errors import FormatError, InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.metadata.history import current_at, lineage, reaches_beginning
 from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.snapshots.state_between import base_beneath
 from arctic.iceberg.snapshots.tags import TagState, find_tag, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
 from arctic.iceberg.tables.open_table import OpenTable
@@ -224,13 +226,10 @@ def _base_under(
     stores: _Stores, change: Snapshot
 ) -> tuple[Snapshot | None, Mapping[Partition, int]]:
     """Return the newest base snapshot that a change snapshot can lie on, with what it holds."""
-    for base in _lineage(stores.base):
-        if base.timestamp_ms <= change.timestamp_ms:
-            merged = stores.merged(base)
-            if _greatest(merged) <= (change.sequence_number or 0):
-                return base, merged
-    _check_complete(stores, stores.base, f"change snapshot {change.snapshot_id}")
-    return None, {}
+    found, _ = base_beneath(stores.opened, change)
+    if found is None:
+        _check_complete(stores, stores.base, f"change snapshot {change.snapshot_id}")
+    return found or (None, {})
 
 
 def _change_over(

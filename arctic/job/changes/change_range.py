@@ -3,7 +3,8 @@
 Rules:
     - A start is exclusive and an end inclusive, so ranges that touch neither lose nor repeat a
       commit.
-    - Base commits are placed between changes by their time: the stores share no number.
+    - Base commits are placed between changes by their time: the stores share no number. One that
+      replaced the rows of a change comes after it, whatever the clocks say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from arctic.iceberg.snapshots.change_log import (
     stream_store,
 )
 from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.snapshots.state_between import replaced_over
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.newest_state import on_newest_state
@@ -55,9 +57,8 @@ def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
         return _position(opened, after.sequence_number, after.base_sequence_number)
     if asked.start_snapshot_id is not None:
         snapshot = change_snapshot(opened, asked.start_snapshot_id)
-        return _position(
-            opened, snapshot.sequence_number or 0, _base_at(opened, snapshot.timestamp_ms, asked)
-        )
+        base_sequence = _base_under(opened, snapshot.snapshot_id, snapshot.timestamp_ms, asked)
+        return _position(opened, snapshot.sequence_number or 0, base_sequence)
     after_ms = asked.start_after_ms
     if after_ms is not None:
         return _position(opened, _sequence_at(opened, after_ms), _base_at(opened, after_ms, asked))
@@ -74,7 +75,9 @@ def range_end(opened: OpenTable, asked: AskedChanges) -> ChangePlace:
         snapshot = change_snapshot(opened, asked.end_snapshot_id)
         return ChangePlace(
             sequence_number=snapshot.sequence_number or 0,
-            base_sequence_number=_base_at(opened, snapshot.timestamp_ms, asked),
+            base_sequence_number=_base_under(
+                opened, snapshot.snapshot_id, snapshot.timestamp_ms, asked
+            ),
         )
     if asked.end_ms is not None:
         return ChangePlace(
@@ -155,6 +158,15 @@ def _base_at(opened: OpenTable, timestamp_ms: int, asked: AskedChanges) -> int:
     if opened.change is None or asked.skips_overwrites:
         return head_sequence(opened.base)
     return sequence_at(opened, opened.base, timestamp_ms)
+
+
+def _base_under(opened: OpenTable, snapshot_id: int, timestamp_ms: int, asked: AskedChanges) -> int:
+    """Return how far base was at a snapshot of the stream's store; else as ``_base_at``."""
+    base_sequence = _base_at(opened, timestamp_ms, asked)
+    if opened.change is None or asked.skips_overwrites:
+        return base_sequence
+    over = replaced_over(opened, snapshot_id)
+    return base_sequence if over is None else min(base_sequence, over - 1)
 
 
 def _refresh(opened: OpenTable) -> None:
