@@ -106,6 +106,24 @@ def test_what_is_cached_is_made_anew_after_each_change(sql: Sql) -> None:
         sql(f"UNCACHE TABLE IF EXISTS {T}", "UNCACHE TABLE IF EXISTS doubled", "DROP VIEW doubled")
 
 
+def test_rows_that_became_too_old_leave_what_is_cached(sql: Sql) -> None:
+    """Expiry takes their partition out of the table, if that says so."""
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, at TIMESTAMP) PARTITIONED BY (days(at)) TBLPROPERTIES "
+        "('data-expire.enabled' = 'true', 'data-expire.field' = 'at', "
+        "'data-expire.retention-time' = '10d')",
+        f"INSERT INTO {T} VALUES (1, now() - INTERVAL 90 DAYS), (2, now())",
+        f"CACHE TABLE {T}",
+    )
+    try:
+        assert sql(f"SELECT count(*) FROM {T}") == [(2,)]
+        sql("CALL arctic.system.expire('shop.t')")
+        assert [key for key, _ in sql.rows("shop.t")] == [2]
+        assert sql(f"SELECT id FROM {T}") == [(2,)]
+    finally:
+        sql(f"UNCACHE TABLE IF EXISTS {T}")
+
+
 def _first() -> str:
     """Return when the first commit was made."""
     at = arctic.open_table("shop.t").versions()["committed_at"][0].as_py()

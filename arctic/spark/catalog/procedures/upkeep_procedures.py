@@ -131,6 +131,7 @@ UPKEEP_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(TABLE, _DRY_RUN, OPTIONS),
         columns=_CLEANED,
         run=_expire,
+        changes=TABLE.name,
     ),
     "clean_orphans": Procedure(
         doc="Deletes files in the table's folders that nothing refers to.",
