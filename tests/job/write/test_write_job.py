@@ -115,13 +115,13 @@ def test_a_moved_row_is_deleted_though_its_partition_column_has_another_name(
     job = begin(warehouse, "upsert")
     results = [task(job, 0, row(1, "us", "slow")), task(job, 1, row(2, "us", "slow"))]
     upsert(warehouse, row(1, "asia", "quick"))
-    arctic.evolve_schema("m.t", rename={"region": "by", "by": "region"}, warehouse=warehouse)
+    arctic.evolve_schema("m.t", rename={"region": "by", "by": "who"}, warehouse=warehouse)
     for number in range(moves):
-        upsert(warehouse, {"id": 1, "by": f"africa{number}", "region": "quick"})
+        upsert(warehouse, {"id": 1, "by": f"africa{number}", "who": "quick"})
 
     commit_write(job, results)
 
-    assert read(warehouse) == [{"id": number, "by": "us", "region": "slow"} for number in (1, 2)]
+    assert read(warehouse) == [{"id": number, "by": "us", "who": "slow"} for number in (1, 2)]
 
 
 @pytest.mark.parametrize("partition_by", [[], ["region"]])
