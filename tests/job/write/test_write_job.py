@@ -56,7 +56,8 @@ def create(warehouse: str, *, partition_by: Sequence[str] = ()) -> None:
 
 def upsert(warehouse: str, *rows: Row, **options: str) -> None:
     """Write rows from beginning to end."""
-    data = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    schema = arctic.open_table("m.t", warehouse=warehouse).schema
+    data = pa.Table.from_pylist(list(rows), schema=schema)
     arctic.write("m.t", data, mode="upsert", options=options, warehouse=warehouse)
 
 
@@ -75,7 +76,7 @@ def task(job: WriteJob, number: int, *rows: Row) -> TaskResult:
 def read(warehouse: str) -> list[Row]:
     """Read the merged view, by key."""
     rows: list[Row] = arctic.read("m.t", warehouse=warehouse).read_all().to_pylist()
-    return sorted(rows, key=lambda each: (each["id"], each["region"]))
+    return sorted(rows, key=lambda each: list(each.values()))
 
 
 def snapshot_count(warehouse: str) -> int:
