@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.api.table import Table
-from arctic.cli.printed.render import print_facts, print_rows
+from arctic.cli.printed.render import print_facts, print_rows, python_rows
 
 _NODE_COLUMNS = (
     "partition",
@@ -55,7 +55,7 @@ class Description:
             "stores": self.stores.to_pylist(),
             "nodes": self.nodes.to_pylist(),
         }
-        return document if self.rows is None else {**document, "rows": self.rows.to_pylist()}
+        return document if self.rows is None else {**document, "rows": python_rows(self.rows)}
 
     def print(self) -> None:
         """Print it for people."""

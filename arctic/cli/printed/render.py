@@ -12,7 +12,7 @@ import base64
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
+
+from arctic.columns.calendar import date_text, timestamp_text
 
 PLAIN_WIDTH = 4_096
 """Columns of output that is not a terminal: wide enough that no value is cut."""
@@ -49,7 +51,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def print_rows(table: pa.Table, *, title: str | None = None) -> None:
     """Print rows as a grid; an empty table prints its column names."""
-    rows = table.to_pylist()
+    rows = python_rows(table)
     out = console()
     if title is not None:
         out.print()
@@ -60,6 +62,32 @@ def print_rows(table: pa.Table, *, title: str | None = None) -> None:
     for row in rows:
         grid.add_row(*(Text(cell_text(value)) for value in row.values()))
     out.print(grid)
+
+
+def python_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows as values of Python; days before its year 1 and after 9999 as text.
+
+    >>> python_rows(pa.table({"day": pa.array([2_932_897], pa.date32())}))
+    [{'day': '10000-01-01'}]
+    """
+    columns = {name: _values(table.column(name)) for name in table.column_names}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        if pa.types.is_date(column.type):
+            return _texts(column.cast(pa.int32()), date_text)
+        if pa.types.is_timestamp(column.type):
+            return _texts(column.cast(pa.timestamp("us")).cast(pa.int64()), timestamp_text)
+        raise
+    return values
+
+
+def _texts(numbers: pa.ChunkedArray, text: Callable[[int], str]) -> list[Any]:
+    return [None if number is None else text(number) for number in numbers.to_pylist()]
 
 
 def cell_text(value: Any) -> str:

@@ -8,7 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from arctic.cli.printed.render import cell_text, json_value, print_facts, print_json, print_rows
+from arctic.cli.printed.render import (
+    cell_text,
+    json_value,
+    print_facts,
+    print_json,
+    print_rows,
+    python_rows,
+)
 
 TIME = dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.timezone.utc)
 
@@ -44,6 +51,20 @@ def test_json_is_strict() -> None:
         "b": "a2V5",
         "l": [[1, None]],
     }
+
+
+def test_days_that_python_lacks_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Iceberg has them; those beside them are as ever."""
+    later = pa.array([253_402_300_800_000_000, None, 0], pa.timestamp("us", "UTC"))
+    rows = pa.table({"at": later, "day": pa.array([-719_163, None, 0], pa.date32())})
+
+    assert [row["at"] for row in python_rows(rows)] == [
+        "10000-01-01T00:00:00",
+        None,
+        "1970-01-01T00:00:00",
+    ]
+    print_rows(rows)
+    assert "0000-12-31" in capsys.readouterr().out
 
 
 def test_rows_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
