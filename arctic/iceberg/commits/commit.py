@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -23,6 +23,7 @@ from pyiceberg.table import Table
 from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import newest
+from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.sending import WITH_OTHERS, access_to
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
@@ -35,7 +36,6 @@ from arctic.iceberg.commits.together.other_store import (
     CheckedHeads,
     SeenStore,
     beside,
-    dated_beside,
     discarding,
     replacing,
 )
@@ -117,7 +117,8 @@ def commit_append(
                     keys = partition_keys(opened.table)
                     check_same_rows(base, head, plan.on_top_of, keys=keys)
                     staged = beside(staged, base)
-        return dated_beside(staged, other, replaces=False)
+        dated = dated_beside(staged.updates, other, replaces=False)
+        return replace(staged, updates=dated)
 
     if check is not None:
         heads = CheckedHeads(opened, check, of_base=opened.change is None)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.refresh import newest
+from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -26,7 +27,6 @@ from arctic.iceberg.commits.staging import live_files, operation, staged_on, sta
 from arctic.iceberg.commits.together.other_store import (
     Check,
     CheckedHeads,
-    dated_beside,
     noticed_by,
 )
 from arctic.iceberg.metadata.data_files import data_files
@@ -79,8 +79,8 @@ def commit_removal(
             staged = removal.stage(head, snapshot_id)
             if staged is None:
                 return None
-            dated = dated_beside(staged, opened.change, replaces=True)
-            return noticed_by(dated, opened.change)
+            dated = dated_beside(staged.updates, opened.change, replaces=True)
+            return noticed_by(replace(staged, updates=dated), opened.change)
 
         return commit_snapshot(newest(opened.base), stage)
     heads = CheckedHeads(opened, check, of_base=True)

@@ -25,7 +25,7 @@ from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.staged_metadata import no_earlier
+from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import Stage
 from arctic.iceberg.tables.open_table import OpenTable
@@ -49,24 +49,6 @@ def beside(
     if other is None or not _compares_both(staged.table, other):
         return staged
     return replace(staged, other=OtherStore(store=copy(other), look_again=look_again))
-
-
-def dated_beside(staged: StagedSnapshot, other: Table | None, *, replaces: bool) -> StagedSnapshot:
-    """Return an attempt that is not earlier than what it has seen of the other store.
-
-    Whoever looks into the past pairs the stores by time, and the clocks of their writers differ.
-
-    Args:
-        staged: the attempt.
-        other: the other store, as it was looked at; None: there is none.
-        replaces: whether it replaces rows of base, also those that changes have brought: it is
-            later than the newest of these, for one at the same time would lie on it.
-    """
-    seen = None if other is None else other.current_snapshot()
-    if seen is None:
-        return staged
-    least_ms = seen.timestamp_ms + (1 if replaces else 0)
-    return replace(staged, updates=tuple(no_earlier(staged.updates, least_ms)))
 
 
 def noticed_by(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
@@ -158,7 +140,8 @@ def replacing(stage: Stage, change: Table | None, *, replaced_up_to: int | None)
             staged = _on_newest_change(staged, seen, replaced_up_to)
         else:
             staged = noticed_by(staged, seen.store)
-        return dated_beside(staged, seen.store, replaces=True)
+        dated = dated_beside(staged.updates, seen.store, replaces=True)
+        return replace(staged, updates=dated)
 
     return staged_beside
 
@@ -207,8 +190,10 @@ class CheckedHeads:
             attempt = stage(head, snapshot_id)
             if attempt is None:
                 return None
-            dated = dated_beside(attempt, self._other, replaces=self.of_base)
-            return beside(dated, self._other, look_again=partial(self._look, head))
+            dated = dated_beside(attempt.updates, self._other, replaces=self.of_base)
+            return beside(
+                replace(attempt, updates=dated), self._other, look_again=partial(self._look, head)
+            )
 
         return stage_beside
 
