@@ -97,29 +97,10 @@ def _latest_ms(metadata: TableMetadata) -> int:
 
 def not_before(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> list[TableUpdate]:
     """Return updates whose snapshots are not earlier than the metadata they are made for."""
-    return _no_earlier(updates, _latest_ms(metadata))
+    return no_earlier(updates, _latest_ms(metadata))
 
 
-def dated_beside(
-    updates: Sequence[TableUpdate], other: Table | None, *, replaces: bool
-) -> tuple[TableUpdate, ...]:
-    """Return updates whose snapshots are not earlier than what they have seen of the other store.
-
-    Whoever looks into the past pairs the stores by time, and the clocks of their writers differ.
-
-    Args:
-        updates: of one store.
-        other: the other one, as it was looked at; None: there is none.
-        replaces: whether rows of base are replaced, also those that changes have brought: that is
-            later than the newest of these, for what is at the same time would lie on it.
-    """
-    seen = None if other is None else other.current_snapshot()
-    if seen is None:
-        return tuple(updates)
-    return tuple(_no_earlier(updates, seen.timestamp_ms + (1 if replaces else 0)))
-
-
-def _no_earlier(updates: Sequence[TableUpdate], least_ms: int) -> list[TableUpdate]:
+def no_earlier(updates: Sequence[TableUpdate], least_ms: int) -> list[TableUpdate]:
     """Return updates whose snapshots are not earlier than a time."""
     return [
         _later(update, least_ms) if isinstance(update, AddSnapshotUpdate) else update

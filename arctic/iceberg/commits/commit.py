@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -23,13 +23,18 @@ from pyiceberg.table import Table
 from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import newest
-from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.sending import WITH_OTHERS, access_to
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
+from arctic.iceberg.commits.staging import (
+    dated_beside,
+    live_files,
+    operation,
+    staged_on,
+    staged_with_state,
+)
 from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
 from arctic.iceberg.commits.together.other_store import (
     Check,
@@ -117,8 +122,7 @@ def commit_append(
                     keys = partition_keys(opened.table)
                     check_same_rows(base, head, plan.on_top_of, keys=keys)
                     staged = beside(staged, base)
-        dated = dated_beside(staged.updates, other, replaces=False)
-        return replace(staged, updates=dated)
+        return dated_beside(staged, other, replaces=False)
 
     if check is not None:
         heads = CheckedHeads(opened, check, of_base=opened.change is None)

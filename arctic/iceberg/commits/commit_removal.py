@@ -12,23 +12,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.refresh import newest
-from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
-from arctic.iceberg.commits.together.other_store import (
-    Check,
-    CheckedHeads,
-    noticed_by,
+from arctic.iceberg.commits.staging import (
+    dated_beside,
+    live_files,
+    operation,
+    staged_on,
+    staged_with_state,
 )
+from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, noticed_by
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import (
     entries_of,
@@ -79,8 +80,7 @@ def commit_removal(
             staged = removal.stage(head, snapshot_id)
             if staged is None:
                 return None
-            dated = dated_beside(staged.updates, opened.change, replaces=True)
-            return noticed_by(replace(staged, updates=dated), opened.change)
+            return noticed_by(dated_beside(staged, opened.change, replaces=True), opened.change)
 
         return commit_snapshot(newest(opened.base), stage)
     heads = CheckedHeads(opened, check, of_base=True)

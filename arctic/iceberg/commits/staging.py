@@ -10,6 +10,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from arctic.iceberg.catalogs.staged_metadata import no_earlier
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
 from arctic.iceberg.metadata.entries import entries_of, live_manifests, partition_of
@@ -62,6 +63,24 @@ def staged_on(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapsh
     """Write the manifests of an attempt; raises as ``stage_snapshot`` does."""
     with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
         return stage_snapshot(head, what, snapshot_id)
+
+
+def dated_beside(staged: StagedSnapshot, other: Table | None, *, replaces: bool) -> StagedSnapshot:
+    """Return an attempt that is not earlier than what it has seen of the other store.
+
+    Whoever looks into the past pairs the stores by time, and the clocks of their writers differ.
+
+    Args:
+        staged: of one store.
+        other: the other one, as it was looked at; None: there is none.
+        replaces: whether rows of base are replaced, also those that changes have brought: that is
+            later than the newest of these, for what is at the same time would lie on it.
+    """
+    seen = None if other is None else other.current_snapshot()
+    if seen is None:
+        return staged
+    least_ms = seen.timestamp_ms + (1 if replaces else 0)
+    return replace(staged, updates=tuple(no_earlier(staged.updates, least_ms)))
 
 
 def staged_with_state(

@@ -38,7 +38,7 @@ def skewed(monkeypatch: pytest.MonkeyPatch) -> Skew:
 def dated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Who writes: versions before this one dated commits by the times of their own store alone."""
     if request.param == "before":
-        monkeypatch.setattr(other_store, "dated_beside", lambda updates, *_, **__: updates)
+        monkeypatch.setattr(other_store, "dated_beside", lambda staged, *_, **__: staged)
     return str(request.param)
 
 

@@ -25,9 +25,9 @@ from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.staged_metadata import dated_beside
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import Stage
+from arctic.iceberg.commits.staging import dated_beside
 from arctic.iceberg.tables.open_table import OpenTable
 
 Check = Callable[[OpenTable], None]
@@ -140,8 +140,7 @@ def replacing(stage: Stage, change: Table | None, *, replaced_up_to: int | None)
             staged = _on_newest_change(staged, seen, replaced_up_to)
         else:
             staged = noticed_by(staged, seen.store)
-        dated = dated_beside(staged.updates, seen.store, replaces=True)
-        return replace(staged, updates=dated)
+        return dated_beside(staged, seen.store, replaces=True)
 
     return staged_beside
 
@@ -190,10 +189,8 @@ class CheckedHeads:
             attempt = stage(head, snapshot_id)
             if attempt is None:
                 return None
-            dated = dated_beside(attempt.updates, self._other, replaces=self.of_base)
-            return beside(
-                replace(attempt, updates=dated), self._other, look_again=partial(self._look, head)
-            )
+            dated = dated_beside(attempt, self._other, replaces=self.of_base)
+            return beside(dated, self._other, look_again=partial(self._look, head))
 
         return stage_beside
 
