@@ -11,7 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from arctic.service.scheduling.lane import Lane
-from arctic.service.scheduling.tries import UNTRIED, Tries
+from arctic.service.scheduling.tries import Failures
 
 Places = tuple[str, ...]
 """Of the metadata of a table, which are others after every commit."""
@@ -23,7 +23,7 @@ class PublishQueue:
 
     _waiting: dict[str, Places] = field(default_factory=dict)
     _shown: dict[str, Places] = field(default_factory=dict)
-    _failed: dict[str, Tries] = field(default_factory=dict)
+    _failures: Failures = field(default_factory=Failures)
     _lane: Lane = field(default_factory=Lane)
 
     def looked(self, name: str, places: Places, *, is_wished: bool) -> None:
@@ -35,19 +35,20 @@ class PublishQueue:
 
     def forget(self, name: str) -> None:
         """Drop a table."""
-        for known in (self._waiting, self._shown, self._failed):
-            known.pop(name, None)
+        self._waiting.pop(name, None)
+        self._shown.pop(name, None)
+        self._failures.forget(name)
 
     def forgive(self, since_ms: int) -> None:
         """Let tables be tried at once that failed since a time by no fault of their own."""
-        self._failed = {name: each.forgiven(since_ms) for name, each in self._failed.items()}
+        self._failures.forgive(since_ms)
 
     def begin(self, busy: Container[str], now_ms: int) -> str | None:
         """Return the table that is to be published now, which is taken to have begun."""
         if not self._lane.is_free(now_ms):
             return None
         free = (name for name in self._waiting if name not in busy)
-        name = next((each for each in free if self._tries(each).may_begin(now_ms)), None)
+        name = next((each for each in free if self._failures.may_begin(each, now_ms)), None)
         if name is None:
             return None
         self._lane.begin(name, now_ms)
@@ -59,11 +60,6 @@ class PublishQueue:
         self._lane.end(name)
         if name not in self._shown:
             return  # It was dropped, or is wished no more.
-        if is_good:
-            self._failed.pop(name, None)
-        else:
-            self._failed[name] = self._tries(name).failed(now_ms)
+        self._failures.ended(name, now_ms, is_good=is_good)
+        if not is_good:
             self._waiting.setdefault(name, self._shown.pop(name))
-
-    def _tries(self, name: str) -> Tries:
-        return self._failed.get(name, UNTRIED)

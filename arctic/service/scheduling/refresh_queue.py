@@ -13,7 +13,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from arctic.service.scheduling.lane import Lane
-from arctic.service.scheduling.tries import UNTRIED, Tries, Wait
+from arctic.service.scheduling.tries import Failures, Wait
 from arctic.views.days_over import days_over
 
 Places = tuple[str, ...]
@@ -47,7 +47,7 @@ class RefreshQueue:
     _places: dict[str, Places] = field(default_factory=dict)
     _views: dict[str, Refreshing] = field(default_factory=dict)
     _begun: dict[str, _Begun] = field(default_factory=dict)
-    _failed: dict[str, Tries] = field(default_factory=dict)
+    _failures: Failures = field(default_factory=Failures)
     _lane: Lane = field(default_factory=Lane)
 
     def looked(self, name: str, places: Places, refreshing: Refreshing | None) -> None:
@@ -55,18 +55,19 @@ class RefreshQueue:
         self._places[name] = places
         if refreshing is None:
             self._views.pop(name, None)
-            self._failed.pop(name, None)
+            self._failures.forget(name)
         else:
             self._views[name] = refreshing
 
     def forget(self, name: str) -> None:
         """Drop a table."""
-        for known in (self._places, self._views, self._begun, self._failed):
+        for known in (self._places, self._views, self._begun):
             known.pop(name, None)
+        self._failures.forget(name)
 
     def forgive(self, since_ms: int) -> None:
         """Let views be tried at once that failed since a time by no fault of their own."""
-        self._failed = {name: each.forgiven(since_ms) for name, each in self._failed.items()}
+        self._failures.forgive(since_ms)
 
     def begin(self, busy: Container[str], now_ms: int) -> str | None:
         """Return the view that is to be refreshed now, which is taken to have begun."""
@@ -84,10 +85,7 @@ class RefreshQueue:
     def ended(self, name: str, now_ms: int, *, is_good: bool) -> None:
         """Take note that it is over."""
         self._lane.end(name)
-        if is_good or name not in self._views:
-            self._failed.pop(name, None)
-        else:
-            self._failed[name] = self._failed.get(name, UNTRIED).failed(now_ms)
+        self._failures.ended(name, now_ms, is_good=is_good or name not in self._views)
 
     def _is_due(self, name: str, now_ms: int) -> bool:
         begun, view = self._begun.get(name), self._views[name]
@@ -95,9 +93,8 @@ class RefreshQueue:
             return True
         if name in self._lane:
             return False
-        failed = self._failed.get(name)
-        if failed is not None:
-            return failed.may_begin(now_ms)
+        if name in self._failures:
+            return self._failures.may_begin(name, now_ms)
         has_changed = begun.places != self._places_of(name)
         is_day_over = view.is_of_days and days_over(now_ms) != days_over(begun.at_ms)
         rest = Wait(since_ms=begun.at_ms, for_ms=view.every_ms)

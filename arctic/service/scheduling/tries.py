@@ -76,3 +76,34 @@ class Tries:
 
 
 UNTRIED = Tries()
+
+
+class Failures:
+    """What failed at last, by name, and when it may be tried again."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._failed: dict[str, Tries] = {}
+
+    def __contains__(self, name: str) -> bool:
+        """Say whether the last try of something has failed."""
+        return name in self._failed
+
+    def ended(self, name: str, now_ms: int, *, is_good: bool) -> None:
+        """Take note of how a try has ended."""
+        if is_good:
+            self.forget(name)
+        else:
+            self._failed[name] = self._failed.get(name, UNTRIED).failed(now_ms)
+
+    def forget(self, name: str) -> None:
+        """Take something for untried."""
+        self._failed.pop(name, None)
+
+    def forgive(self, since_ms: int) -> None:
+        """Let be tried at once what failed since a time by no fault of its own."""
+        self._failed = {name: each.forgiven(since_ms) for name, each in self._failed.items()}
+
+    def may_begin(self, name: str, now_ms: int) -> bool:
+        """Say whether something need not wait any more."""
+        return self._failed.get(name, UNTRIED).may_begin(now_ms)
