@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,21 @@ from sqlalchemy.exc import OperationalError
 
 import arctic
 from arctic.errors import CommitStateUnknownError
-from tests.iceberg.catalogs.over_http.rest_server import rest_server
+from tests.iceberg.catalogs.over_http.rest_server import RestServer, rest_server
 
 SCHEMA = pa.schema([("id", pa.int64())])
 LOST = OperationalError("UPDATE", {}, Exception("server closed the connection"))
 TWICE = CommitFailedException("409 after a repeated request")
 AT_ONCE = {"snapshot.keep.duration": "0", "clean-orphan-file.enabled": "false"}
 BATCH = {"stream-query-id": "q", "stream-batch-id": "1"}
+
+
+@pytest.fixture
+def behind(tmp_path: Path) -> Iterator[tuple[RestServer, dict[str, Any], arctic.Table]]:
+    """A server that may be asked twice, how its tables are reached, and ``db.t`` with a row."""
+    with rest_server(tmp_path) as server:
+        place: dict[str, Any] = {"catalog": server.properties}
+        yield server, place, make(place)
 
 
 def rows(*ids: int) -> pa.Table:
@@ -84,36 +92,34 @@ def test_a_snapshot_that_expired_before_the_look_is_not_lost(
 
 @pytest.mark.parametrize("lands", [True, False])
 def test_a_refusal_by_a_catalog_that_may_be_asked_twice_is_not_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: bool
+    behind: tuple[RestServer, dict[str, Any], arctic.Table],
+    monkeypatch: pytest.MonkeyPatch,
+    lands: bool,
 ) -> None:
     """The snapshot may have landed, and expired since; no file goes."""
-    with rest_server(tmp_path) as server:
-        place: dict[str, Any] = {"catalog": server.properties}
-        table = make(place)
+    _, place, table = behind
 
-        def others() -> None:
-            arctic.write("db.t", rows(3), mode="append", **place)
-            goes_on(place)
+    def others() -> None:
+        arctic.write("db.t", rows(3), mode="append", **place)
+        goes_on(place)
 
-        answer_first(monkeypatch, TWICE, others, lands=lands)
-        with pytest.raises(CommitStateUnknownError, match="409 after a repeated request"):
-            table.write(rows(1), mode="append")
+    answer_first(monkeypatch, TWICE, others, lands=lands)
+    with pytest.raises(CommitStateUnknownError, match="409 after a repeated request"):
+        table.write(rows(1), mode="append")
 
-        assert read("db.t", place) == ([0, 1, 2, 3] if lands else [0, 2, 3])
+    assert read("db.t", place) == ([0, 1, 2, 3] if lands else [0, 2, 3])
 
 
 def test_who_has_the_number_of_an_attempt_was_faster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    behind: tuple[RestServer, dict[str, Any], arctic.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However little else is left: no other snapshot has the same number."""
-    with rest_server(tmp_path) as server:
-        place: dict[str, Any] = {"catalog": server.properties}
-        table = make(place)
-        answer_first(monkeypatch, TWICE, lambda: goes_on(place), lands=False)
+    _, place, table = behind
+    answer_first(monkeypatch, TWICE, lambda: goes_on(place), lands=False)
 
-        table.write(rows(1), mode="append")
+    table.write(rows(1), mode="append")
 
-        assert read("db.t", place) == [0, 1, 2]
+    assert read("db.t", place) == [0, 1, 2]
 
 
 def test_a_database_that_refuses_is_believed(
@@ -130,37 +136,33 @@ def test_a_database_that_refuses_is_believed(
 
 
 def test_a_lost_race_is_run_again_where_it_can_be_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    behind: tuple[RestServer, dict[str, Any], arctic.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind HTTP too: the snapshot of who won lies where this one would."""
-    with rest_server(tmp_path) as server:
-        place: dict[str, Any] = {"catalog": server.properties}
-        table = make(place)
+    _, place, table = behind
 
-        def others() -> None:
-            arctic.write("db.t", rows(2), mode="append", **place)
+    def others() -> None:
+        arctic.write("db.t", rows(2), mode="append", **place)
 
-        answer_first(monkeypatch, TWICE, others, lands=False)
-        table.write(rows(1), mode="append")
+    answer_first(monkeypatch, TWICE, others, lands=False)
+    table.write(rows(1), mode="append")
 
-        assert read("db.t", place) == [0, 1, 2]
+    assert read("db.t", place) == [0, 1, 2]
 
 
 def test_a_refusal_before_a_rename_leaves_the_outcome_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    behind: tuple[RestServer, dict[str, Any], arctic.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request that was repeated had landed, and nobody looks under the new name."""
-    with rest_server(tmp_path) as server:
-        place: dict[str, Any] = {"catalog": server.properties}
-        table = make(place)
+    server, place, table = behind
 
-        def others() -> None:
-            server.catalog.rename_table("db.t", "db.w")
-            arctic.create_table("db.t", SCHEMA, primary_key=[], **place)
+    def others() -> None:
+        server.catalog.rename_table("db.t", "db.w")
+        arctic.create_table("db.t", SCHEMA, primary_key=[], **place)
 
-        answer_first(monkeypatch, TWICE, others, lands=True)
-        with pytest.raises(CommitStateUnknownError, match="409 after a repeated request"):
-            table.write(rows(1), mode="append")
+    answer_first(monkeypatch, TWICE, others, lands=True)
+    with pytest.raises(CommitStateUnknownError, match="409 after a repeated request"):
+        table.write(rows(1), mode="append")
 
-        assert read("db.w", place) == [0, 1]
-        assert read("db.t", place) == []
+    assert read("db.w", place) == [0, 1]
+    assert read("db.t", place) == []
