@@ -101,11 +101,11 @@ def _first_change(opened: OpenTable, files: StoreFiles) -> int:
     told = [summary[MERGED_UP_TO] for summary in summaries]
     released = metadata.properties.get(RELEASED_CHANGES)
     return max(
+        0,
         0 if released is None else int(released) + _BEYOND,
         *merged.values(),
         *(int(text) for text in told if text is not None),
         *(file.transaction_id for file in (*files.base, *files.position_deletes)),
-        0,
     )
 
 

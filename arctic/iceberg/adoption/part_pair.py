@@ -75,10 +75,9 @@ def part_pair(opened: OpenTable) -> None:
     told = batches_of(before, {} if change is None else change.properties)
     if change is not None:
         told[RELEASED_CHANGES] = str(change.last_sequence_number)
-    own = (each for each in before if is_own(each) and each not in told)
-    removed = list(
-        dict.fromkeys([*(each for each in own if not each.startswith(_STAYING)), *added, *order])
-    )
+    own = [each for each in before if is_own(each) and each not in told]
+    own = [each for each in own if not each.startswith(_STAYING)]
+    removed = list(dict.fromkeys([*own, *added, *order]))
     updates = RemovePropertiesUpdate(removals=removed), SetPropertiesUpdate(updates=told)
     if not commit_as_seen(base, updates if told else updates[:1], name):
         raise _written_to(name)

@@ -162,9 +162,8 @@ def _move_change(
             _rename(catalog, place, new_identifier)
         except AlreadyExistsError:
             arrived = load_table(catalog, new_identifier)
-            if arrived is None or not belongs_to(
-                arrived, base
-            ):  # else a first request was repeated
+            # Else it has arrived: a request was sent again whose answer was lost.
+            if arrived is None or not belongs_to(arrived, base):
                 _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
                 raise
     _settle(catalog, base, name=name, moved_to=new_identifier)
