@@ -102,8 +102,7 @@ final class AskedAggregates {
     if (type instanceof DecimalType) {
       return type; // Spark adds up what has the type of the column
     }
-    boolean isFloat = DataTypes.DoubleType.equals(type) || DataTypes.FloatType.equals(type);
-    if (isFloat) {
+    if (FloatsUnfiltered.isFloat(type)) {
       return takesFloats ? DataTypes.DoubleType : null;
     }
     return DataTypes.IntegerType.equals(type) || DataTypes.LongType.equals(type)

@@ -49,8 +49,9 @@ public final class FloatsUnfiltered extends ParquetFileFormat {
     return false;
   }
 
+  /** Null is none. */
   static boolean isFloat(DataType type) {
-    return type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType);
+    return DataTypes.DoubleType.equals(type) || DataTypes.FloatType.equals(type);
   }
 
   protected Object writeReplace() {
