@@ -27,7 +27,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.types as pt
 
 from arctic.columns.curves import Curve
 from arctic.columns.event_order import check_order
@@ -80,15 +79,12 @@ class BaseWriter:
         )
         self._is_begun = False
         self._sorts = bool(target.key) and not request.sorted_input
-        key_types = [target.schema.field(name).type for name in target.key]
-        spills = target.options.spills and not target.options.sort_by and not target.keys_move
-        spills = spills and not any(pt.is_floating(each) for each in key_types)
         self._buffer = RowBuffer(
             target.options,
             everything=self._sorts,
             joins=False,
             exact_columns={*target.key, *target.partition_sources},
-            is_bounded=spills or not self._sorts,
+            is_bounded=target.sorts_in_runs or not self._sorts,
         )
         self._runs: KeyRuns | None = None
         self._place_numbers: dict[tuple[Partition, TreeNode], int] = {}

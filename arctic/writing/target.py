@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
@@ -213,6 +214,13 @@ class WriteTarget:
     def keys_move(self) -> bool:
         """Whether a key can change its partition, so that its row must be looked for."""
         return self.table.is_keyed and not self.table.partition_follows_key
+
+    @property
+    def sorts_in_runs(self) -> bool:
+        """Whether base rows that a task has no room for wait on local disk until it sorts them."""
+        if self.options.sort_by or self.keys_move or not self.options.spills:
+            return False
+        return not any(pt.is_floating(self.schema.field(name).type) for name in self.key)
 
     def data_path(self, kind: FileKind, partition: Partition, name: str) -> str:
         """Return where a file of this kind goes.

@@ -19,15 +19,17 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from arctic.job.write.loads.file_shares import WholeFiles
+from arctic.job.write.loads.file_shares import WholeFiles, joined
 from arctic.job.write.loads.rising_files import may_rise, rising_shares
 from arctic.job.write.loads.write_rising import write_rising
 from arctic.job.write.loads.write_scanned import FilePiece, scanned_shares, write_scanned
+from arctic.job.write.plan_shuffle import suits_one_task
 from arctic.job.write.write_job import WriteJob
 from arctic.spark.base.private_names import is_classic, planned
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.narrow_input import thought_bytes
+from arctic.spark.write.spread import of_few_tasks
 
 _PACKAGE = "org.apache.spark.sql."
 _SOURCES = f"{_PACKAGE}execution.datasources."
@@ -135,6 +137,35 @@ def written_where_read(frame: DataFrame, job: WriteJob) -> bool:
     files, scanned = found
     shares = scanned_shares(job, files, scanned, arrow_schema(frame.schema))
     return shares is not None and write_scanned(job, shares, SparkRunner(frame.sparkSession))
+
+
+def written_by_one(frame: DataFrame, job: WriteJob) -> bool:
+    """Write and commit a frame out of the files that it is, by one task that reads them all.
+
+    For rows of which each key needs one task: to send so few of them there takes several times as
+    long as everything else.
+
+    Args:
+        frame: of any session.
+        job: the write of it, as it began.
+
+    Returns:
+        Whether it was done; if not, nothing is left of it.
+
+    Raises:
+        ArcticError: as ``write_scanned``.
+    """
+    if not suits_one_task(job, frame.columns):
+        return False
+    found = scanned_files(frame)
+    if found is None:
+        return False
+    files, scanned = found
+    shares = scanned_shares(job, files, scanned, arrow_schema(frame.schema))
+    if shares is None:
+        return False
+    session = frame.sparkSession
+    return write_scanned(of_few_tasks(job, session), (joined(shares),), SparkRunner(session))
 
 
 def _told(frame: DataFrame, tell: Callable[[DataFrame, Any], T | None]) -> T | None:

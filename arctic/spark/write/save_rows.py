@@ -22,7 +22,7 @@ from arctic.options import WRITE_MODE
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
-from arctic.spark.write.frame_files import written_from_files, written_where_read
+from arctic.spark.write.frame_files import written_by_one, written_from_files, written_where_read
 from arctic.spark.write.own_rows import ReadLaterError, read_again
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
@@ -109,7 +109,7 @@ def _written_as_first(frame: DataFrame, job: WriteJob, *, is_new: bool) -> bool:
 
 
 def _write(frame: DataFrame, job: WriteJob) -> None:
-    if written_from_files(frame, job):
+    if written_from_files(frame, job) or written_by_one(frame, job):
         return
     spread = spread_rows(frame, job)
     stays = spread.frame is frame

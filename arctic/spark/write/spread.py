@@ -83,9 +83,7 @@ def spread_rows(
         may_grow=plan.may_stay,
     )
     if is_few:
-        # Of two tasks one may have all rows: Spark cuts a file where no row group begins.
-        threads = min(_FEW_TASKS_THREADS, frame.sparkSession.sparkContext.defaultParallelism)
-        job = joining_few(replace(job, work=replace(job.work, threads=threads)))
+        job = of_few_tasks(job, frame.sparkSession)
     if is_few and plan.may_stay:
         return SpreadRows(frame=frame, job=job, told={})
     arrived = frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
@@ -107,6 +105,18 @@ def spread_rows(
         job=spread_job(job, arrow_schema(spread.schema), deep_nodes=plan.deep_nodes),
         told=told_spread(job, plan),
     )
+
+
+def of_few_tasks(job: WriteJob, session: SparkSession) -> WriteJob:
+    """Return a write of at most two tasks, as each of them does it.
+
+    Args:
+        job: the write, as it began.
+        session: a classic one.
+    """
+    # Of two tasks one may have all rows: Spark cuts a file where no row group begins.
+    threads = min(_FEW_TASKS_THREADS, session.sparkContext.defaultParallelism)
+    return joining_few(replace(job, work=replace(job.work, threads=threads)))
 
 
 def _sort_column(frame: DataFrame, name: str) -> Column:

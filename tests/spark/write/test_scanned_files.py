@@ -30,6 +30,7 @@ from tests.spark.lake import NAME, SCHEMA, Lake, with_settings
 pytestmark = pytest.mark.spark
 
 _READ = frame_files.written_where_read
+_ALONE = frame_files.written_by_one
 _TIMES = [
     datetime(1, 1, 1, tzinfo=timezone.utc),
     datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc),
@@ -47,11 +48,18 @@ def _taken(by_spark: bool) -> Iterator[list[bool]]:
     """Yield whether each write read the files itself; none does where Spark is to do it."""
     answers: list[bool] = []
 
+    def alone(frame: DataFrame, job: WriteJob) -> bool:
+        if by_spark or not _ALONE(frame, job):
+            return False
+        answers.append(True)
+        return True
+
     def asked(frame: DataFrame, job: WriteJob) -> bool:
         answers.append(False if by_spark else _READ(frame, job))
         return answers[-1]
 
     with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(save_rows, "written_by_one", alone)
         patched.setattr(save_rows, "written_where_read", asked)
         yield answers
 
@@ -99,6 +107,9 @@ class _Case:
     schema: pa.Schema | None = None
     tasks: int | None = None
     """That write; None: however many."""
+    writes: Mapping[str, str] = field(default_factory=dict)
+    """Options of the write."""
+    partitions: tuple[str, ...] = ()
 
 
 _TWO = {"a": _events(1, 2, 3, mark="a"), "b": _events(3, 4, 5, 6, 7, 8, mark="b", width=400)}
@@ -138,6 +149,7 @@ _TAKEN = {
     ),
     "a delete by whole rows": _Case(files={"a": _events(3, 3, 99)}, mode="delete"),
     "an append": _Case(files={"a": _events(50, 51)}, mode="append"),
+    "a table that orders": _Case(files=_TWO, properties={"write.ordering-columns": "amount"}),
     "every event": _Case(files=_TWO, properties={"write.changes.keep-all": "true"}),
     "no key": _Case(files=_TWO, mode="append", key=()),
     "no key, anew": _Case(files=_TWO, mode="overwrite", key=()),
@@ -151,6 +163,32 @@ _TAKEN = {
     "hidden files": _Case(files={"a": _events(1, 2), "_b": _events(3), ".c": _events(4)}),
     "an option of the listing": _Case(files=_TWO, options={"pathGlobFilter": "b*"}),
 }
+_TWO_ANEW = _Case(files=_TWO, mode="overwrite")
+_BY_ONE = {
+    "an overwrite": _TWO_ANEW,
+    "an overwrite of many tasks": _Case(
+        files=_LONG,
+        mode="overwrite",
+        properties={"base.file-index.hash-bucket": "4"},
+        settings={**_CUT, "spark.sql.files.maxPartitionBytes": "2000"},
+    ),
+    "an overwrite in rounds": _Case(
+        files=_LONG, mode="overwrite", writes={"write.buffer-bytes": "1"}
+    ),
+    "a column that orders": _Case(files=_TWO, writes={"ordering-column": "amount"}),
+    "a column that orders, and ties": _Case(
+        files={
+            name: rows.set_column(2, "amount", pa.array([1.0] * len(rows)))
+            for name, rows in _TWO.items()
+        },
+        writes={"ordering-column": "amount"},
+    ),
+    "partitions by the key": _Case(files=_TWO, mode="overwrite", partitions=("bucket(2, id)",)),
+    "partitions without a key": _Case(
+        files=_TWO, mode="append", key=(), partitions=("truncate(1, region)",)
+    ),
+}
+"""Of a key that several rows have one task must have all."""
 _NESTED = pa.table(
     {"id": pa.array([1], pa.int64()), "some": pa.array([[1, 2]], pa.list_(pa.int64()))}
 )
@@ -209,21 +247,28 @@ def _frame(case: _Case, lake: Lake, folder: Path) -> DataFrame:
 def _saved(case: _Case, lake: Lake, frame: DataFrame, *, by_spark: bool) -> list[bool]:
     """Save into a table of some rows; return whether the files were read by its tasks."""
     key = case.key
-    lake.create(schema=case.schema or SCHEMA, primary_key=key, properties=case.properties)
+    lake.create(
+        schema=case.schema or SCHEMA,
+        primary_key=key,
+        partition_by=case.partitions,
+        properties=case.properties,
+    )
     if case.schema is None:
         lake.put([(3, "old", 0.0), (9, "old", 0.0)], "upsert" if key else "append")
     with _taken(by_spark) as answers, with_settings(lake.spark, case.settings):
-        lake.save(frame, case.mode)
+        lake.save(frame, case.mode, **case.writes)
     return answers
 
 
-def _contents(lake: Lake) -> tuple[list[str], list[tuple[Any, ...]], list[str]]:
-    """Return the rows, what there is of each kind of file, and all events."""
+def _contents(
+    lake: Lake, *, has_events: bool = True
+) -> tuple[list[str], list[tuple[Any, ...]], list[str]]:
+    """Return the rows, what there is of each kind of file, and all events, if there are any."""
     rows = arctic.read(NAME, warehouse=lake.warehouse).read_all().to_pylist()
     files = lake.table().inspect("files")
     counts = files.group_by(["store", "kind", "node_id"]).aggregate([("record_count", "sum")])
     events: list[dict[str, Any]] = []
-    if lake.table().primary_key:
+    if lake.table().primary_key and has_events:
         options = {"start-version": "0"}
         found = arctic.read_changes(NAME, options=options, warehouse=lake.warehouse).read_all()
         names = [each for each in found.schema.names if not each.startswith("_commit")]
@@ -260,6 +305,29 @@ def test_rows_are_those_that_spark_would_bring(lake: Lake, tmp_path: Path, name:
     assert _contents(lake) == _contents(other)
     tasks = {Path(path).name.split("-")[3] for path in _paths(lake)}
     assert case.tasks in (None, len(tasks))
+
+
+@pytest.mark.parametrize("name", _BY_ONE)
+def test_one_task_writes_what_each_key_needs_one_task_for(
+    lake: Lake, tmp_path: Path, name: str
+) -> None:
+    """The same rows, events and nodes as where Spark sends each row to its task."""
+    case = _BY_ONE[name]
+    answers, other = _both(case, lake, tmp_path / "in")
+    has_events = case.mode != "overwrite"
+
+    assert answers == [True]
+    assert _contents(lake, has_events=has_events) == _contents(other, has_events=has_events)
+    assert len({Path(path).name.split("-")[3] for path in _paths(lake)}) == 1
+
+
+def test_sorted_files_of_a_load_are_not_left_to_one_task(lake: Lake, tmp_path: Path) -> None:
+    """It would have to hold all rows at once."""
+    case = replace(_TWO_ANEW, properties={"self-optimizing.sort-columns": "amount"})
+    answers, other = _both(case, lake, tmp_path / "in")
+
+    assert answers == []
+    assert lake.arrow_rows() == other.arrow_rows()
 
 
 @pytest.mark.parametrize("name", _OTHER)

@@ -12,7 +12,7 @@ Must not know: Spark, how rows become files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -83,6 +83,19 @@ class FileShare:
                             for source, each in zip(self.sources, self.columns, strict=True)
                         ]
                         yield pa.RecordBatch.from_arrays(columns, schema=self.columns)
+
+
+def joined(shares: Sequence[FileShare]) -> FileShare:
+    """Return what one task reads that reads for all of some, in their order.
+
+    Args:
+        shares: at least one, of the same columns.
+    """
+    return replace(
+        shares[0],
+        parts=tuple(part for share in shares for part in share.parts),
+        rows=sum(share.rows for share in shares),
+    )
 
 
 def _neighbours(numbers: Sequence[int]) -> Iterator[range]:
