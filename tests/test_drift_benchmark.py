@@ -19,7 +19,7 @@ from benchmarks.peers.oracle import differing_answers
 from benchmarks.peers.recorder import record
 from benchmarks.peers.result import Phase, SystemResult
 from benchmarks.peers.sections import BEHIND, DRIFT, with_losses, with_others, with_section
-from benchmarks.peers.spread import losses_of, table_of
+from benchmarks.peers.spread import Line, losses_of, table_of
 
 SHAPE = Shape(rows=1_000, commits=3, batch=100, skew=1.0, key="string")
 RHYTHM = Rhythm(ask_every=3, keep_every=2, repeats=1)
@@ -96,6 +96,30 @@ def test_section_has_the_figures_and_the_curves_are_well_formed(result: SystemRe
     ]
     assert "| load |" in section(systems, SHAPE, RHYTHM, "tried")
     assert len([each for each in drawn.iter() if each.tag.endswith("polyline")]) == 10
+
+
+def test_losses_of_many_lines_are_told_at_once_and_a_limit_is_no_peer() -> None:
+    """Of three queries one is alike, and the sum of all stands for itself."""
+    systems = [SystemResult(name=name) for name in ("arctic-spark", "iceberg-mor", "parquet-spark")]
+
+    def line(label: str, *seconds: float, one_of: str = "queries") -> Line:
+        return Line(label=label, times=tuple((each,) for each in seconds), one_of=one_of)
+
+    found = [
+        line("sum of all", 10.0, 9.0, 1.0, one_of=""),
+        line("Q1", 1.0, 0.5, 0.1),
+        line("Q2", 1.0, 0.96, 0.1),
+        line("Q3", 1.0, 0.8, 0.1),
+    ]
+
+    assert losses_of(systems, found) == [
+        "2 of 3 queries: iceberg-mor takes 0.50x to 0.80x of its time",
+        "sum of all: iceberg-mor takes 0.90x of its time",
+    ]
+    assert losses_of(systems, found[:3]) == [
+        "1 of 2 queries: iceberg-mor takes 0.50x of its time",
+        "sum of all: iceberg-mor takes 0.90x of its time",
+    ]
 
 
 def test_a_failed_system_has_no_figure_for_what_it_did_not_do(result: SystemResult) -> None:

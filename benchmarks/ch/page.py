@@ -17,8 +17,9 @@ def lines(systems: Sequence[SystemResult], plan: Plan, queries: Sequence[int]) -
     """Return every figure of the systems: sums first, then each query."""
     numbers = range(1, 2 * plan.rounds + 1)
 
-    def line(label: str, names: Sequence[str]) -> Line:
-        return Line(label=label, times=tuple(times_of(each, names) for each in systems))
+    def line(label: str, names: Sequence[str], *, one_of: str = "") -> Line:
+        times = tuple(times_of(each, names) for each in systems)
+        return Line(label=label, times=times, one_of=one_of)
 
     def total(label: str, names: Sequence[str]) -> Line:
         return Line(label=label, times=tuple(total_of(each, names) for each in systems))
@@ -34,7 +35,7 @@ def lines(systems: Sequence[SystemResult], plan: Plan, queries: Sequence[int]) -
         label = f"{len(queries)} queries, {state}"
         found.append(total(label, [query_phase(number, state) for number in queries]))
     found += [
-        line(f"Q{number}, {state}", [query_phase(number, state)])
+        line(f"Q{number}, {state}", [query_phase(number, state)], one_of=f"queries, {state}")
         for number in queries
         for state in (FRESH, states(plan.rounds)[plan.rounds], AUTOPILOT)
     ]

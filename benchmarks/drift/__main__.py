@@ -1,7 +1,8 @@
 """Measure a table over many commits beside its peers: ``make bench-drift``.
 
 Accounts are loaded, then come commits of skewed upserts; between them four queries and each
-system's own upkeep. Every answer and every row is checked against DuckDB. With the arguments that
+system's own upkeep. Every answer and every row is checked against DuckDB. Systems take turns, for a
+query or a change each, so a machine is as slow for one as for the others. With the arguments that
 are set, each system takes one to six minutes on two cores, all together about a quarter of an
 hour; a system that was measured is kept below .bench, so a few can be measured anew.
 """
@@ -58,7 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             accounts = write_accounts(Path(name), shape)
             expected = Expected(accounts, rhythm.asked(shape.commits))
             work = partial(perform, accounts=accounts, expected=expected, rhythm=rhythm)
-            runs.measure_each(peers, work, kept=kept, limit_seconds=given.limit, console=console)
+            runs.measure_in_turns(
+                peers, work, kept=kept, limit_seconds=given.limit, console=console
+            )
     results = runs.kept_results(kept)
     found = lines(results, shape, rhythm)
     runs.show(sections.DRIFT, table_of(results, found), console)

@@ -77,7 +77,8 @@ accounts; the chance of the others falls with their rank to the power of {shape.
 queries are asked after the load and after every {rhythm.ask_every} commits, {1 + rhythm.repeats}
 times each, of which the first does not count. After every {rhythm.keep_every} commits, and after
 the queries then, each system does its own upkeep: Arctic optimizes what is due, Iceberg rewrites
-data files, Delta optimizes, Hudi compacts; Paimon compacts in its writes.
+data files, Delta optimizes, Hudi compacts; Paimon compacts in its writes. The systems take turns,
+for a query or a change each, so the machine is as slow for one as for the others.
 `make bench-drift` measures it, and with `--write-docs` writes this section.
 
 {outcome(systems, drawn, remarks(systems), note=note)}"""

@@ -112,6 +112,9 @@ PEERS = (
     Peer(name="pypaimon", script="pypaimon_keyed", packages=("pypaimon==2.1.0",)),
 )
 
+LIMITS = frozenset(peer.name for peer in PEERS if not peer.changes)
+"""Names of those that are a limit for reads, and no peer."""
+
 
 def interpreter(peer: Peer) -> Path:
     """Return the Python that runs a system; on first use its environment is made.

@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.peers.driver import Driver, PhaseError, PhaseTimeout
 from benchmarks.peers.environments import Peer, interpreter
 from benchmarks.peers.result import Phase, SystemResult
+from benchmarks.peers.turns import HandOn
 
 
 @dataclass(kw_only=True)
@@ -25,6 +26,7 @@ class Recorder:
         folder: holds its tables in ``table``.
         limit_seconds: for each phase.
         say: told what goes on.
+        hand_on: asked for the next turn before each phase.
     """
 
     name: str
@@ -32,6 +34,9 @@ class Recorder:
     folder: Path
     limit_seconds: float
     say: Callable[[str], None]
+    hand_on: HandOn
+    stage: int = 0
+    """Which others are to have come to before it goes on."""
     phases: dict[str, Phase] = field(default_factory=dict)
     checks: list[str] = field(default_factory=list)
     failure: str = ""
@@ -42,6 +47,7 @@ class Recorder:
 
     def write(self, name: str, what: str, *arguments: object) -> str:
         """Measure one change; returns why a system has no such thing, if it says so."""
+        self.hand_on(self.stage)
         before = _files(self.folder / "table")
         with self._phase(name):
             answer, peak = self.driver.call(what, *arguments, limit_seconds=self.limit_seconds)
@@ -61,6 +67,7 @@ class Recorder:
         Raises:
             PhaseError: the system failed; others of its reads may not.
         """
+        self.hand_on(self.stage)
         with self._phase(name):
             answer, peak = self.driver.call(
                 what, *arguments, times=times, limit_seconds=self.limit_seconds
@@ -101,6 +108,7 @@ def record(
     folder: Path,
     limit_seconds: float,
     say: Callable[[str], None],
+    hand_on: HandOn = lambda _: None,
 ) -> SystemResult:
     """Start a system, let it perform, and return its figures; what failed is in the result.
 
@@ -110,6 +118,7 @@ def record(
         folder: scratch space, empty.
         limit_seconds: for each phase.
         say: told what goes on.
+        hand_on: see ``turns``, where it is not the only one.
     """
     say(f"{peer.name}: environment")
     hello: dict[str, Any] = {"versions": {}}
@@ -122,7 +131,12 @@ def record(
         command += [str(folder / "table"), *peer.arguments]
         with Driver(command, log=folder / "log.txt", scratch=folder / "scratch") as driver:
             recorder = Recorder(
-                name=peer.name, driver=driver, folder=folder, limit_seconds=limit_seconds, say=say
+                name=peer.name,
+                driver=driver,
+                folder=folder,
+                limit_seconds=limit_seconds,
+                say=say,
+                hand_on=hand_on,
             )
             hello = driver.hello()
             perform(recorder, hello)

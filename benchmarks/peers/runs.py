@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from benchmarks.peers.environments import CACHE, PEERS, Peer
 from benchmarks.peers.recorder import Recorder, record
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult, load_result, save_result
+from benchmarks.peers.turns import HandOn, StoppedError, Turns
 
 Perform = Callable[[Recorder, dict[str, Any]], None]
 
@@ -56,18 +59,63 @@ def measure_each(
     console: Console,
 ) -> None:
     """Measure one system after the other; each is kept when it ends, whatever comes after it."""
-    CACHE.mkdir(exist_ok=True)
     for peer in peers:
-        with tempfile.TemporaryDirectory(prefix="run-", dir=CACHE) as name:
-            folder = Path(name)
-            result = record(
+        _measure(peer, perform, kept=kept, limit_seconds=limit_seconds, console=console)
+
+
+def measure_in_turns(
+    peers: Sequence[Peer],
+    perform: Perform,
+    *,
+    kept: Path,
+    limit_seconds: float,
+    console: Console,
+) -> None:
+    """Measure systems side by side: each runs from the first to the last, and they take turns."""
+    turns = Turns(len(peers))
+
+    def measure(number: int, peer: Peer) -> None:
+        with turns.part(number) as hand_on, suppress(StoppedError):
+            _measure(
                 peer,
                 perform,
-                folder=folder,
+                kept=kept,
                 limit_seconds=limit_seconds,
-                say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False),
+                console=console,
+                hand_on=hand_on,
             )
-            keep(kept, result, folder)
+
+    with ThreadPoolExecutor(len(peers)) as threads:
+        measured = [threads.submit(measure, *each) for each in enumerate(peers)]
+        try:
+            for each in measured:
+                each.result()
+        except BaseException:
+            turns.stop()
+            raise
+
+
+def _measure(
+    peer: Peer,
+    perform: Perform,
+    *,
+    kept: Path,
+    limit_seconds: float,
+    console: Console,
+    hand_on: HandOn = lambda _: None,
+) -> None:
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=CACHE) as name:
+        folder = Path(name)
+        result = record(
+            peer,
+            perform,
+            folder=folder,
+            limit_seconds=limit_seconds,
+            say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False),
+            hand_on=hand_on,
+        )
+        keep(kept, result, folder)
 
 
 def keep(kept: Path, result: SystemResult, folder: Path) -> None:

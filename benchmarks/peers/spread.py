@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.peers.environments import LIMITS
 from benchmarks.peers.report import NEAR, NOTHING, ratio
 from benchmarks.peers.result import SystemResult
 
@@ -17,6 +19,8 @@ class Line:
     label: str
     times: tuple[tuple[float, ...], ...]
     """Of each system, in seconds; none where it has none."""
+    one_of: str = ""
+    """What it is one of many of, as the queries of a round; empty: it stands for itself."""
 
 
 def times_of(system: SystemResult, names: Sequence[str]) -> tuple[float, ...]:
@@ -53,16 +57,29 @@ def table_of(systems: Sequence[SystemResult], lines: Sequence[Line]) -> list[lis
 
 
 def losses_of(systems: Sequence[SystemResult], lines: Sequence[Line]) -> list[str]:
-    """Say of each figure by how much another system is ahead of Arctic; the worst first."""
+    """Say of each figure by how much another system is ahead of Arctic; the worst first.
+
+    Of lines that are some of many one loss tells: how many, from the worst on. A system that
+    changes nothing is a limit, and no peer.
+    """
     found = []
+    many: dict[tuple[str, str], list[float]] = defaultdict(list)
     for line in lines:
         unit = _unit(systems, line)
         for system, times in zip(systems[1:], line.times[1:], strict=True):
-            share = statistics.median(times) / unit if times and unit else 1.0
-            if share < NEAR:
-                text = f"{line.label}: {system.name} takes {ratio(share)} of its time"
-                found.append((share, text))
-    return [text for _, text in sorted(found)]
+            if not times or not unit or system.name in LIMITS:
+                continue
+            share = statistics.median(times) / unit
+            if share < NEAR and line.one_of:
+                many[line.one_of, system.name].append(share)
+            elif share < NEAR:
+                found.append((share, f"{line.label}: {system.name} takes {ratio(share)}"))
+    for (what, name), shares in many.items():
+        count = sum(line.one_of == what for line in lines)
+        worst, least = ratio(min(shares)), ratio(max(shares))
+        said = worst if worst == least else f"{worst} to {least}"
+        found.append((min(shares), f"{len(shares)} of {count} {what}: {name} takes {said}"))
+    return [f"{text} of its time" for _, text in sorted(found)]
 
 
 def _unit(systems: Sequence[SystemResult], line: Line) -> float | None:

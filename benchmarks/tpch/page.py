@@ -19,8 +19,9 @@ def lines(systems: Sequence[SystemResult], *, queries: Sequence[int], refreshes:
     def total(label: str, names: Sequence[str]) -> Line:
         return Line(label=label, times=tuple(total_of(each, names) for each in systems))
 
-    def spread(label: str, names: Sequence[str]) -> Line:
-        return Line(label=label, times=tuple(times_of(each, names) for each in systems))
+    def spread(label: str, names: Sequence[str], *, one_of: str = "") -> Line:
+        times = tuple(times_of(each, names) for each in systems)
+        return Line(label=label, times=times, one_of=one_of)
 
     found = [total("load of all tables", [f"load {table}" for table in KEYS])]
     for what in ("upsert", "delete"):
@@ -32,7 +33,7 @@ def lines(systems: Sequence[SystemResult], *, queries: Sequence[int], refreshes:
         names = [query_phase(number, state) for number in queries]
         found.append(total(f"{len(queries)} queries, {state}", names))
     found += [
-        spread(f"Q{number}, {state}", [query_phase(number, state)])
+        spread(f"Q{number}, {state}", [query_phase(number, state)], one_of=f"queries, {state}")
         for state in STATES
         for number in queries
     ]
@@ -54,7 +55,8 @@ def section(
 functions, each of a thousandth of the orders, come as upserts and as deletes by key of `orders` and
 `lineitem`. The queries run before them, over what they left unmerged, and after a compaction of
 both tables; each {1 + repeats} times, of which the first does not count. Plain Parquet cannot be
-changed: its queries after the refreshes read the same rows, written anew.
+changed: its queries after the refreshes read the same rows, written anew. The systems take turns,
+for a query or a change each, so the machine is as slow for one as for the others.
 `make bench-tpch` measures it, and with `--write-docs` writes this section.
 
 {outcome(systems, markdown(table), remarks(systems), note=note)}"""

@@ -72,6 +72,7 @@ def _power(
     repeats: int,
 ) -> list[str]:
     wrong = []
+    recorder.stage = STATES.index(state)
     for number in queries:
         name = query_phase(number, state)
         # One that fails leaves the others alone.
