@@ -16,6 +16,7 @@ from benchmarks.drift.page import drawing, lines, section
 from benchmarks.drift.workload import Rhythm, perform
 from benchmarks.peers.environments import Peer
 from benchmarks.peers.oracle import differing_answers
+from benchmarks.peers.reasons import REASONS
 from benchmarks.peers.recorder import record
 from benchmarks.peers.result import Phase, SystemResult
 from benchmarks.peers.sections import BEHIND, DRIFT, with_losses, with_others, with_section
@@ -158,11 +159,14 @@ def test_a_section_is_replaced_alone_and_losses_come_first() -> None:
 
     titles = [line.removeprefix("## ") for line in twice.splitlines() if line.startswith("## ")]
     assert titles == [BEHIND, "Through Spark", DRIFT, "Are the rows right?"]
-    assert "one" not in twice
+    assert "\none\n" in once
+    assert "\none\n" not in twice
     assert "x takes" not in twice
     assert f"- {DRIFT}: load: y takes 0.40x" in anew
     assert "z takes" not in anew
     assert "- None." in nowhere
     assert "- None." not in somewhere
     assert anew.count("\ntwo\n") == 1
+    assert anew.count(REASONS) == 1
+    assert not [line for line in REASONS.splitlines() if line.startswith("- ")]
     assert "\nnew\n" in anew

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from benchmarks.peers.environments import ROOT
+from benchmarks.peers.reasons import REASONS
 from benchmarks.peers.result import SystemResult
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -92,7 +93,7 @@ def with_losses(text: str, title: str, losses: Sequence[str]) -> str:
     lines = [line for line in old.splitlines() if line.startswith("- ") and line != _NONE]
     lines = [line for line in lines if not line.startswith(f"- {title}: ")]
     lines += [f"- {title}: {loss}" for loss in losses]
-    section = "\n".join([BEHIND, "", _ABOUT, "", *(lines or [_NONE]), ""])
+    section = "\n".join([BEHIND, "", _ABOUT, "", *(lines or [_NONE]), "", REASONS, ""])
     kept = [part for part in parts[1:] if not part.startswith(BEHIND)]
     return _MARK.join([parts[0], section, *kept])
 

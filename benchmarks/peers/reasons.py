@@ -1,0 +1,30 @@
+"""Why Arctic is behind where it is: what profiles of it showed. Written by hand, shown on the page.
+
+No line begins as one of a list: those of its section are the losses.
+"""
+
+REASONS = """**Who does less at that moment.** `iceberg-eq` writes two files and commits, without a
+job of Spark's; until the table is compacted each read of all rows takes three times Arctic's time
+for it, one of a key 29 times. `iceberg-cow` has nothing to merge, for each upsert rewrites most of
+the table, in 29 times Arctic's time. `delta-rs` has nothing to compact, for the same reason.
+
+**Other engines.** DuckDB sums DuckLake's rows where it decodes them; all others hand Arrow batches
+over, and pyarrow sums them. Of Arctic's first use without Spark most is importing PyIceberg, its
+SQL catalog and pyarrow. Of one column without Spark 0.08 of 0.19 s of processor time is decoding;
+the rest is spread over some 160 batches, masks and hand-overs between threads.
+
+**Joins of many tables through Spark.** A scan is planned in Python beside the JVM, 5 to 12 ms later
+than one of Parquet by path, and a query of TPC-H has up to eight. Spark is told the rows times
+their width where that is more than the share of the files, so it broadcasts fewer tables: `part` of
+Q16 is shuffled first. The lines of an order lie in several nodes, for their key has two columns, so
+Spark's partial sums by order (Q18) shrink less before they are shuffled. Iceberg runs on Spark 3.5,
+and before any change it is ahead of plain Parquet on Spark 4.3, too.
+
+**Unmerged rows through Spark.** Spark's reader makes the places of rows, by which dead ones are
+left out, of boxed numbers: a seventh of TPC-H's Q6 in a profile. Each file takes Spark milliseconds
+to open; ten refreshes leave 40 small ones beside eight large ones, a fifth of it.
+
+**Loads of keys in no order.** Arctic sorts the rows by them, to tell by the bounds of a file which
+deletes concern it; Iceberg and Delta write rows as they come.
+
+Importing before Java has started brought nothing."""
