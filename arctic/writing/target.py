@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.types as pt
 
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
@@ -216,11 +215,15 @@ class WriteTarget:
         return self.table.is_keyed and not self.table.partition_follows_key
 
     @property
+    def has_floating_key(self) -> bool:
+        """Whether keys may have a negative zero, which is as great as zero, and another key."""
+        return any(type_.startswith(("float", "double")) for type_ in self.key_types)
+
+    @property
     def sorts_in_runs(self) -> bool:
         """Whether base rows that a task has no room for wait on local disk until it sorts them."""
-        if self.options.sort_by or self.keys_move or not self.options.spills:
-            return False
-        return not any(pt.is_floating(self.schema.field(name).type) for name in self.key)
+        is_plain = not self.options.sort_by and not self.keys_move
+        return self.options.spills and is_plain and not self.has_floating_key
 
     def data_path(self, kind: FileKind, partition: Partition, name: str) -> str:
         """Return where a file of this kind goes.

@@ -54,7 +54,7 @@ def plan_shuffle(
     """
     target, mode = job.target, job.request.mode
     table = target.table
-    if not table.is_keyed and not table.partition_fields:
+    if not _has_places(job):
         return None
     stays = job.assume_stable or not table.is_keyed or mode is WriteMode.APPEND
     # Tasks that search for the stored rows of their keys: each key has one task, whatever
@@ -100,22 +100,17 @@ def plan_shuffle(
     )
 
 
-def suits_one_task(job: WriteJob, columns: Sequence[str]) -> bool:
+def suits_one_task(job: WriteJob) -> bool:
     """Say whether one task may write all rows that are to be sent to the tasks of their keys.
 
     It takes no more memory for it than each of those, and searches for no stored row.
-
-    Args:
-        job: the write, as it began.
-        columns: of its rows.
     """
     if job.locator is not None or job.batch is not None or job.is_joined:
         return False
     is_sorted = job.target.table.is_keyed and job.request.mode is WriteMode.OVERWRITE
     if is_sorted and not job.target.sorts_in_runs:
         return False
-    plan = plan_shuffle(job, columns)
-    return plan is not None and not plan.may_stay
+    return _has_places(job) and not _may_stay(job)
 
 
 def learnt_shares(job: WriteJob) -> PartitionShares | None:
@@ -188,13 +183,13 @@ def spread_job(job: WriteJob, incoming: pa.Schema, *, deep_nodes: Mapping[str, i
         deep_nodes: what ``ShufflePlan.deep_nodes`` says of the plan that was carried out.
     """
     table, work = job.target.table, job.work
-    exact_order = not any(type_.startswith(("float", "double")) for type_ in job.target.key_types)
     request = replace(
         work.request,
         arrival_column=ARRIVAL_COLUMN,
         ignored_columns=(TASK_COLUMN,),
-        # Spark sorts a negative zero as equal to zero; as keys they differ.
-        sorted_input=exact_order or work.request.mode is not WriteMode.OVERWRITE,
+        # Spark sorts a negative zero as equal to zero.
+        sorted_input=not job.target.has_floating_key
+        or work.request.mode is not WriteMode.OVERWRITE,
     )
     deep = {
         path: bucket_mask(count, subject=f"nodes of partition {path!r}")
@@ -211,6 +206,12 @@ def _complete_nodes(target: WriteTarget) -> int:
     """Return how many nodes the widest complete level of an unpartitioned table's tree has."""
     text = target.options.trees.get(target.partition_path(()))
     return 0 if text is None else 1 << read_tree(text).complete_depth
+
+
+def _has_places(job: WriteJob) -> bool:
+    """Say whether files of the table are of a node or a partition, so that rows belong together."""
+    table = job.target.table
+    return table.is_keyed or bool(table.partition_fields)
 
 
 def _may_stay(job: WriteJob) -> bool:

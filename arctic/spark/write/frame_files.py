@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from arctic.job.write.loads.file_shares import WholeFiles, joined
+from arctic.job.write.loads.file_shares import FileShare, WholeFiles, joined
 from arctic.job.write.loads.rising_files import may_rise, rising_shares
 from arctic.job.write.loads.write_rising import write_rising
 from arctic.job.write.loads.write_scanned import FilePiece, scanned_shares, write_scanned
@@ -131,11 +131,7 @@ def written_where_read(frame: DataFrame, job: WriteJob) -> bool:
     Raises:
         ArcticError: as ``write_scanned``.
     """
-    found = scanned_files(frame)
-    if found is None:
-        return False
-    files, scanned = found
-    shares = scanned_shares(job, files, scanned, arrow_schema(frame.schema))
+    shares = _scanned_shares(frame, job)
     return shares is not None and write_scanned(job, shares, SparkRunner(frame.sparkSession))
 
 
@@ -155,17 +151,16 @@ def written_by_one(frame: DataFrame, job: WriteJob) -> bool:
     Raises:
         ArcticError: as ``write_scanned``.
     """
-    if not suits_one_task(job, frame.columns):
-        return False
-    found = scanned_files(frame)
-    if found is None:
-        return False
-    files, scanned = found
-    shares = scanned_shares(job, files, scanned, arrow_schema(frame.schema))
+    shares = _scanned_shares(frame, job) if suits_one_task(job) else None
     if shares is None:
         return False
     session = frame.sparkSession
     return write_scanned(of_few_tasks(job, session), (joined(shares),), SparkRunner(session))
+
+
+def _scanned_shares(frame: DataFrame, job: WriteJob) -> tuple[FileShare, ...] | None:
+    found = scanned_files(frame)
+    return None if found is None else scanned_shares(job, *found, arrow_schema(frame.schema))
 
 
 def _told(frame: DataFrame, tell: Callable[[DataFrame, Any], T | None]) -> T | None:

@@ -41,8 +41,7 @@ def may_rise(job: WriteJob) -> bool:
         return False
     if table.partition_fields or target.options.trees or request.knows_places:
         return False
-    # A negative zero is as great as zero, and another key.
-    return not any(type_.startswith(("float", "double")) for type_ in target.key_types)
+    return not target.has_floating_key
 
 
 def _adds_to_nothing(job: WriteJob) -> bool:
