@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks.peers.turns import StoppedError, Turns
+from benchmarks.peers.turns import HandOn, StoppedError, Turns, run_in_turns
 
 
 def _run(*stages: Sequence[int], failing: int | None = None) -> list[str]:
@@ -44,6 +44,21 @@ def test_a_stage_begins_for_all_together() -> None:
 def test_one_that_fails_is_waited_for_no_longer() -> None:
     """It is gone with its first step."""
     assert _run([0, 0], [0, 0], failing=0) == ["1.0", "1.1"]
+
+
+def test_what_one_raises_ends_the_run_of_all() -> None:
+    """The other one is told when it hands its turn on."""
+
+    def fails(hand_on: HandOn) -> None:
+        hand_on(0)
+        raise OSError("no room")
+
+    def goes_on(hand_on: HandOn) -> None:
+        while True:
+            hand_on(0)
+
+    with pytest.raises(OSError, match="no room"):
+        run_in_turns([fails, goes_on])
 
 
 def test_all_give_up_when_they_are_told_to() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from benchmarks.ch.queries import QUERIES
 from benchmarks.ch.work import Plan
@@ -10,20 +11,13 @@ from benchmarks.ch.workload import AT_WORK, AUTOPILOT, FRESH, query_phase, state
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult
 from benchmarks.peers.sections import markdown, outcome
-from benchmarks.peers.spread import Line, table_of, times_of, total_of
+from benchmarks.peers.spread import Line, spread_line, table_of, total_line, total_of
 
 
 def lines(systems: Sequence[SystemResult], plan: Plan, queries: Sequence[int]) -> list[Line]:
     """Return every figure of the systems: sums first, then each query."""
     numbers = range(1, 2 * plan.rounds + 1)
-
-    def line(label: str, names: Sequence[str], *, one_of: str = "") -> Line:
-        times = tuple(times_of(each, names) for each in systems)
-        return Line(label=label, times=times, one_of=one_of)
-
-    def total(label: str, names: Sequence[str]) -> Line:
-        return Line(label=label, times=tuple(total_of(each, names) for each in systems))
-
+    line, total = partial(spread_line, systems), partial(total_line, systems)
     found = [
         line("load", ["load"]),
         line("a round: until all of it is visible", [f"round {n}" for n in numbers]),

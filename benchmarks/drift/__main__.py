@@ -59,8 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             accounts = write_accounts(Path(name), shape)
             expected = Expected(accounts, rhythm.asked(shape.commits))
             work = partial(perform, accounts=accounts, expected=expected, rhythm=rhythm)
-            runs.measure_in_turns(
-                peers, work, kept=kept, limit_seconds=given.limit, console=console
+            runs.measure_each(
+                peers,
+                work,
+                kept=kept,
+                limit_seconds=given.limit,
+                console=console,
+                takes_turns=True,
             )
     results = runs.kept_results(kept)
     found = lines(results, shape, rhythm)

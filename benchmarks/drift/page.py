@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from benchmarks.drift.accounts import NEW_SHARE, Shape
 from benchmarks.drift.expected import QUERIES
@@ -11,7 +12,7 @@ from benchmarks.peers.curves import curves
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult
 from benchmarks.peers.sections import markdown, outcome
-from benchmarks.peers.spread import Line, table_of, times_of, total_of
+from benchmarks.peers.spread import Line, spread_line, table_of, times_of, total_of
 
 CHART = "benchmarks-drift.svg"
 
@@ -26,10 +27,7 @@ def lines(systems: Sequence[SystemResult], shape: Shape, rhythm: Rhythm) -> list
         else []
         for system in systems
     ]
-
-    def line(label: str, names: Sequence[str]) -> Line:
-        return Line(label=label, times=tuple(times_of(each, names) for each in systems))
-
+    line = partial(spread_line, systems)
     found = [line("load", ["load"]), line(f"upsert, {len(upserts)} times", upserts)]
     found += [line(query, [query_phase(query, commit) for commit in asked]) for query in QUERIES]
     found.append(

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.peers.driver import Driver, PhaseError, PhaseTimeout
 from benchmarks.peers.environments import Peer, interpreter
 from benchmarks.peers.result import Phase, SystemResult
-from benchmarks.peers.turns import HandOn
+from benchmarks.peers.turns import HandOn, alone
 
 
 @dataclass(kw_only=True)
@@ -108,7 +108,7 @@ def record(
     folder: Path,
     limit_seconds: float,
     say: Callable[[str], None],
-    hand_on: HandOn = lambda _: None,
+    hand_on: HandOn = alone,
 ) -> SystemResult:
     """Start a system, let it perform, and return its figures; what failed is in the result.
 

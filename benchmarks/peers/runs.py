@@ -7,8 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from benchmarks.peers.environments import CACHE, PEERS, Peer
 from benchmarks.peers.recorder import Recorder, record
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult, load_result, save_result
-from benchmarks.peers.turns import HandOn, StoppedError, Turns
+from benchmarks.peers.turns import HandOn, alone, run_in_turns
 
 Perform = Callable[[Recorder, dict[str, Any]], None]
 
@@ -57,65 +56,38 @@ def measure_each(
     kept: Path,
     limit_seconds: float,
     console: Console,
+    takes_turns: bool = False,
 ) -> None:
-    """Measure one system after the other; each is kept when it ends, whatever comes after it."""
-    for peer in peers:
-        _measure(peer, perform, kept=kept, limit_seconds=limit_seconds, console=console)
+    """Measure systems one after the other, or side by side; each is kept when it ends.
 
+    Args:
+        peers: the systems, at least one.
+        perform: what each does.
+        kept: folder of the results.
+        limit_seconds: for each phase.
+        console: told what goes on.
+        takes_turns: each runs from the first to the last, and they take turns.
+    """
+    CACHE.mkdir(exist_ok=True)
 
-def measure_in_turns(
-    peers: Sequence[Peer],
-    perform: Perform,
-    *,
-    kept: Path,
-    limit_seconds: float,
-    console: Console,
-) -> None:
-    """Measure systems side by side: each runs from the first to the last, and they take turns."""
-    turns = Turns(len(peers))
-
-    def measure(number: int, peer: Peer) -> None:
-        with turns.part(number) as hand_on, suppress(StoppedError):
-            _measure(
+    def measure(peer: Peer, hand_on: HandOn) -> None:
+        with tempfile.TemporaryDirectory(prefix="run-", dir=CACHE) as name:
+            folder = Path(name)
+            result = record(
                 peer,
                 perform,
-                kept=kept,
+                folder=folder,
                 limit_seconds=limit_seconds,
-                console=console,
+                say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False),
                 hand_on=hand_on,
             )
+            keep(kept, result, folder)
 
-    with ThreadPoolExecutor(len(peers)) as threads:
-        measured = [threads.submit(measure, *each) for each in enumerate(peers)]
-        try:
-            for each in measured:
-                each.result()
-        except BaseException:
-            turns.stop()
-            raise
-
-
-def _measure(
-    peer: Peer,
-    perform: Perform,
-    *,
-    kept: Path,
-    limit_seconds: float,
-    console: Console,
-    hand_on: HandOn = lambda _: None,
-) -> None:
-    CACHE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="run-", dir=CACHE) as name:
-        folder = Path(name)
-        result = record(
-            peer,
-            perform,
-            folder=folder,
-            limit_seconds=limit_seconds,
-            say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False),
-            hand_on=hand_on,
-        )
-        keep(kept, result, folder)
+    if takes_turns:
+        run_in_turns([partial(measure, peer) for peer in peers])
+        return
+    for peer in peers:
+        measure(peer, alone)
 
 
 def keep(kept: Path, result: SystemResult, folder: Path) -> None:

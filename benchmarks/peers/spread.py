@@ -41,6 +41,19 @@ def total_of(system: SystemResult, names: Sequence[str]) -> tuple[float, ...]:
     return (sum(times),) if times and len(times) == len(phases) else ()
 
 
+def spread_line(
+    systems: Sequence[SystemResult], label: str, names: Sequence[str], *, one_of: str = ""
+) -> Line:
+    """Return the times of phases of every system as one line."""
+    times = tuple(times_of(each, names) for each in systems)
+    return Line(label=label, times=times, one_of=one_of)
+
+
+def total_line(systems: Sequence[SystemResult], label: str, names: Sequence[str]) -> Line:
+    """Return the sum of phases of every system as one line."""
+    return Line(label=label, times=tuple(total_of(each, names) for each in systems))
+
+
 def table_of(systems: Sequence[SystemResult], lines: Sequence[Line]) -> list[list[str]]:
     """Return a header and a line for each figure; ratios are to Arctic's, if it comes first."""
     found = [["seconds", *(system.name for system in systems)]]

@@ -7,13 +7,18 @@ after the other. In turns it is as slow for each.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 
 HandOn = Callable[[int], None]
 """Let others have their turns; returns when the next one is the caller's. Takes its stage: whoever
 is in an earlier one comes first, so all begin a stage together."""
+
+
+def alone(_stage: int) -> None:
+    """Hand on where there are no others."""
 
 
 class StoppedError(Exception):
@@ -68,3 +73,25 @@ class Turns:
             )
             if self._is_stopped:
                 raise StoppedError("the others stopped")
+
+
+def run_in_turns(parts: Sequence[Callable[[HandOn], None]]) -> None:
+    """Run parts that hand on their turns, until all have ended or one has failed.
+
+    Args:
+        parts: at least one.
+    """
+    turns = Turns(len(parts))
+
+    def run(number: int) -> None:
+        with turns.part(number) as hand_on:
+            parts[number](hand_on)
+
+    with ThreadPoolExecutor(len(parts)) as threads:
+        running = [threads.submit(run, number) for number in range(len(parts))]
+        try:
+            for each in running:
+                each.result()
+        except BaseException:
+            turns.stop()
+            raise

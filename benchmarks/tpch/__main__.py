@@ -45,8 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print("[dim]tables, refreshes, expected answers[/dim]")
             tpch = Tpch(Path(name), scale=given.scale, refreshes=given.refreshes)
             work = partial(perform, tpch=tpch, queries=queries, repeats=given.repeats)
-            runs.measure_in_turns(
-                peers, work, kept=kept, limit_seconds=given.limit, console=console
+            runs.measure_each(
+                peers,
+                work,
+                kept=kept,
+                limit_seconds=given.limit,
+                console=console,
+                takes_turns=True,
             )
     results = runs.kept_results(kept)
     found = lines(results, queries=queries, refreshes=given.refreshes)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult
 from benchmarks.peers.sections import markdown, outcome
-from benchmarks.peers.spread import Line, table_of, times_of, total_of
+from benchmarks.peers.spread import Line, spread_line, table_of, total_line
 from benchmarks.tpch.data import CHANGED, KEYS
 from benchmarks.tpch.workload import STATES, query_phase
 
@@ -16,13 +17,7 @@ def lines(systems: Sequence[SystemResult], *, queries: Sequence[int], refreshes:
     """Return every figure of the systems: sums first, then each query."""
     numbers = range(1, refreshes + 1)
 
-    def total(label: str, names: Sequence[str]) -> Line:
-        return Line(label=label, times=tuple(total_of(each, names) for each in systems))
-
-    def spread(label: str, names: Sequence[str], *, one_of: str = "") -> Line:
-        times = tuple(times_of(each, names) for each in systems)
-        return Line(label=label, times=times, one_of=one_of)
-
+    total, spread = partial(total_line, systems), partial(spread_line, systems)
     found = [total("load of all tables", [f"load {table}" for table in KEYS])]
     for what in ("upsert", "delete"):
         for table in CHANGED:
