@@ -13,12 +13,12 @@ over, and pyarrow sums them. Of Arctic's first use without Spark most is importi
 SQL catalog and pyarrow. Of one column without Spark 0.08 of 0.19 s of processor time is decoding;
 the rest is spread over some 160 batches, masks and hand-overs between threads.
 
-**Joins of many tables through Spark.** A scan is planned in Python beside the JVM, 5 to 12 ms later
-than one of Parquet by path, and a query of TPC-H has up to eight. Spark is told the rows times
-their width where that is more than the share of the files, so it broadcasts fewer tables: `part` of
-Q16 is shuffled first. The lines of an order lie in several nodes, for their key has two columns, so
-Spark's partial sums by order (Q18) shrink less before they are shuffled. Iceberg runs on Spark 3.5,
-and before any change it is ahead of plain Parquet on Spark 4.3, too.
+**Joins of many tables through Spark.** A scan is planned in Python beside the JVM, 5 to 12 ms
+later than one of Parquet by path, and a query of TPC-H has up to eight. Spark is told the bytes
+of the values of all rows where these are more than the share of the files, so it broadcasts fewer
+tables. The lines of an order lie in several nodes, for their key has two columns, so Spark's
+partial sums by order (Q18) shrink less before they are shuffled. Iceberg runs on Spark 3.5, and
+before any change it is ahead of plain Parquet on Spark 4.3, too.
 
 **Unmerged rows through Spark.** Spark's reader makes the places of rows, by which dead ones are
 left out, of boxed numbers: a seventh of TPC-H's Q6 in a profile. Each file takes Spark milliseconds

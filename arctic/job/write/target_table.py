@@ -146,7 +146,8 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
 def few_rows(opened: OpenTable, options: WriteOptions) -> int:
     """Return for how many rows a node of a small table is worth its files; 0: for any.
 
-    A table that is tiny need not be divided at all.
+    A table that is tiny need not be divided at all. Of others only the fewest changes go to one
+    node: while they wait, tables are not joined by their nodes, and look-ups read all of them.
     """
     if opened.change is None:
         return 0

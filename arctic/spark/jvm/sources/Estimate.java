@@ -24,13 +24,13 @@ public final class Estimate implements Statistics {
 
   /**
    * Returns the larger of what Spark says of its own files, the share of the columns that are read,
-   * and what that many rows take as Spark hands them on: files may be packed so well that millions
-   * of rows would be taken for few, and be sent to every task.
+   * and what the values of that many rows take: files may be packed so well that millions of rows
+   * would be taken for few, and be sent to every task.
    */
   static Estimate of(long sizeBytes, long rows, StructType columns, StructType all) {
     double share = (double) width(columns) / (double) width(all);
     long stored = (long) ((double) sizeBytes * share);
-    return new Estimate(OptionalLong.of(Math.max(1L, Math.max(stored, rows * width(columns)))),
+    return new Estimate(OptionalLong.of(Math.max(1L, Math.max(stored, rows * columns.defaultSize()))),
         OptionalLong.of(rows));
   }
 
