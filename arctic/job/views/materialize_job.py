@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.change_store import HalfMadeError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
@@ -14,6 +15,7 @@ from arctic.job.views.refresh_report import RefreshReport
 from arctic.job.views.source_rows import open_sources
 from arctic.job.views.view_plan import check_lasting, plan_view
 from arctic.job.views.workspace import workspace
+from arctic.table.property_names import VIEW
 from arctic.views.parse_view import without_stars
 from arctic.views.sql_tree import source_names
 from arctic.views.view_definition import DAYS, KINDS, ROWS, ViewDefinition
@@ -86,10 +88,18 @@ def _check_kind(kind: str, *, is_whole: bool) -> None:
 
 
 def _is_there(into: TableReference, definition: ViewDefinition) -> bool:
-    """Say whether a view is there; its columns may have been made for others of its sources."""
+    """Say whether a view is there; its columns may have been made for others of its sources.
+
+    One whose creation was interrupted is not there, and is completed.
+    """
     try:
         opened = into.open(suggests=False)
     except NotFoundError:
+        return False
+    except HalfMadeError as error:
+        is_view = VIEW in error.properties
+        if not is_view or ViewDefinition.told(error.properties, into.identifier) != definition:
+            raise
         return False
     _check_same(opened, definition)
     return True

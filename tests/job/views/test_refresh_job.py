@@ -20,6 +20,7 @@ from arctic.errors import (
     InvalidInputError,
     UnsupportedError,
 )
+from arctic.iceberg.tables import create_table
 from arctic.job.views import refresh_job
 from arctic.job.views.commit_view import Written, commit_view
 
@@ -45,6 +46,25 @@ def put(place: dict[str, Any], *rows: tuple[int, str | None, float]) -> None:
 def counts(place: dict[str, Any], view: str = "shop.totals") -> dict[str | None, int]:
     """Return the rows of the groups."""
     return {row["g"]: row["n"] for row in arctic.read(view, **place).read_all().to_pylist()}
+
+
+def test_a_view_whose_making_was_interrupted_is_made_by_the_next_call(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a view may be there or not, and of the same statement only."""
+    for exist_ok in (True, False):
+        name = f"shop.totals_{exist_ok}".lower()
+        with monkeypatch.context() as patched:
+            patched.setattr(create_table, "_complete_pair", _dies)
+            with pytest.raises(KeyboardInterrupt):
+                arctic.materialize(TOTALS, name, **place)
+        other = TOTALS.replace("count(*)", "count(v)")
+        with pytest.raises(FormatError, match="its creation was interrupted"):
+            arctic.materialize(other, name, exist_ok=True, **place)
+
+        arctic.materialize(TOTALS, name, exist_ok=exist_ok, **place)
+
+        assert counts(place, name) == {"a": 1, "b": 1}
 
 
 def test_a_refresh_that_dies_leaves_no_trace(
