@@ -7,7 +7,7 @@ arguments, the variables and the streams of a worker that Spark starts, and live
 
 Rules:
     - What is asked for is run as ``python -m`` would: with the same arguments, variables, folders.
-    - Only modules of PySpark are run this way. Whatever else is asked of the script is done by the
+    - Only modules of PySpark and our daemon are run this way. What else is asked for is done by the
       real Python, and so is all where no server answers.
     - Tests of what a user's shell does clear that variable, so the real way is tried too.
 
@@ -36,6 +36,7 @@ _PRELOADED = (
     "arctic.spark.read.partition_reader",
     "arctic.spark.stream.stream_source",
     "arctic.spark.tasks.spark_tasks",
+    "arctic.spark.worker_daemon",
     "arctic.spark.write.task_writer",
     "pandas",
     "pyarrow.parquet",
@@ -52,7 +53,8 @@ _SCRIPT = """#!{python} -ISs
 import array, json, os, socket, sys
 real = {python!r}
 arguments = sys.argv[1:]
-if len(arguments) < 2 or arguments[0] != "-m" or not arguments[1].startswith("pyspark."):
+modules = ("pyspark.", "arctic.spark.worker_daemon")
+if len(arguments) < 2 or arguments[0] != "-m" or not arguments[1].startswith(modules):
     os.execv(real, [real, *arguments])
 server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 try:

@@ -20,7 +20,7 @@ from arctic.spark.jvm.extension import has_extension
 from arctic.spark.jvm.java import ensure_java
 from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
-from arctic.spark.tasks.workers import is_local, use_this_python
+from arctic.spark.tasks.workers import is_local, use_ready_workers, use_this_python
 
 _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -39,6 +39,7 @@ def register(session: SparkSession) -> None:
     appends and overwrites, and SQL on temporary views work without it.
     """
     use_this_python(session)
+    use_ready_workers(session)
     if not _is_found(session):
         session.dataSource.register(ArcticDataSource)
     install_save_modes(type(session.range(0).write))

@@ -8,6 +8,8 @@ Rules:
     - A Python that the user names for the workers (PYSPARK_PYTHON) stays.
     - Nothing is written before the workers were found to have what our tasks import; they are
       looked at once for each session.
+    - Nor are they forked from what imports first, before they were found to have it; what the user
+      names for that stays too.
     - Workers of this machine alone are begun here as Spark begins them, and asked: a job of Spark,
       the first of a session, takes far longer. It is run where they do not tell that all is well,
       and says what is wrong.
@@ -38,6 +40,10 @@ from arctic.spark.base.private_names import is_classic, jvm, jvm_context
 WORKER_VARIABLE = "PYSPARK_PYTHON"
 """Names the Python of the workers; read when a session starts."""
 
+DAEMON_SETTING = "spark.python.daemon.module"
+"""Of Spark: which module forks the workers of an executor; read whenever one is to be forked."""
+DAEMON = "arctic.spark.worker_daemon"
+
 _NEEDED = ("arctic", "pyarrow", "pyiceberg")
 _ASK = """
 import sys
@@ -65,6 +71,22 @@ def use_this_python(session: SparkSession) -> None:
         return
     if is_local(session) and sys.executable:
         session.sparkContext.pythonExec = sys.executable
+
+
+def use_ready_workers(session: SparkSession) -> None:
+    """Have the workers of a classic session on this machine forked with all imported already.
+
+    Where that was measured: on Linux. The workers of other functions are forked from it as well.
+    """
+    if not is_classic(session) or sys.platform != "linux":
+        return
+    # The one that the executor of this JVM reads; a session shows a copy of it.
+    conf = jvm_context(session.sparkContext).conf()
+    version: str = import_module("arctic").__version__
+    if conf.contains(DAEMON_SETTING) or not _tells_all_is_well(session, version):
+        return
+    _good.add(session.sparkContext)
+    conf.set(DAEMON_SETTING, DAEMON)
 
 
 def is_local(session: SparkSession) -> bool:
@@ -125,11 +147,12 @@ def _tells_all_is_well(session: SparkSession, version: str) -> bool:
     """Say whether the workers' Python, begun here as they are, has what our tasks import."""
     if re.match(r"local(\[|$)", session.sparkContext.master or "") is None:
         return False
-    path = jvm(session).java.lang.System.getenv("PYTHONPATH")
+    system = jvm(session).java.lang.System
     try:
         done = subprocess.run(
-            [session.sparkContext.pythonExec, "-c", _ASK, version, *_NEEDED],
-            env={**os.environ, "PYTHONPATH": path or ""},
+            [session.sparkContext.pythonExec, "-c", _ASK, version, *_NEEDED, DAEMON],
+            cwd=system.getProperty("user.dir"),
+            env={**os.environ, "PYTHONPATH": system.getenv("PYTHONPATH") or ""},
             capture_output=True,
             timeout=_LONGEST_SECONDS,
             check=False,

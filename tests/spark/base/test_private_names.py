@@ -27,6 +27,7 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
     java = private.jvm(spark)
     ours = [
         (private.jvm_context(spark.sparkContext), "getExecutorMemoryStatus"),
+        (private.jvm_context(spark.sparkContext), "conf"),
         (private.jvm_frame(frame), "mapInArrow"),
         (private.planned(frame), "optimizedPlan"),
         (private.planned(frame), "executedPlan"),

@@ -117,6 +117,8 @@ def verbs(lake: Lake) -> None:
     """Write, change, optimize and follow tables by tasks of both workers."""
     spark = lake.spark
     assert spark.sparkContext.defaultParallelism == 2, "not both workers have come"
+    forked = spark.sparkContext.parallelize([0], 1).map(lambda _: _forked_by()).collect()
+    assert forked == ["arctic.spark.worker_daemon"], forked
     lake.put(PLAIN, 0, 5_000, 1)
     lake.put(PLAIN, 4_000, 6_000, 2)
     lake.put(MOVING, 0, 900, 1)
@@ -234,6 +236,12 @@ def archived(lake: Lake) -> None:
     print("archived", len(set(found)), flush=True)
 
 
+def _forked_by() -> str:
+    """Return the module that the worker's parent runs."""
+    spec = sys.modules["__main__"].__spec__
+    return spec.name if spec is not None else ""
+
+
 def _done_with_what_was_sent(lake: Lake) -> None:
     lake.put(PLAIN, 0, 1_000, 1)
     lake.put(PLAIN, 500, 1_500, 2)
@@ -299,6 +307,8 @@ PROGRAMS: dict[str, Callable[[Lake], None]] = {
 def main(names: str, master: str, folder: Path, archives: str = "") -> None:
     """Run programs one after the other, each with tables of its own."""
     sent = {"spark.archives": archives} if archives else {}
+    if "verbs" in names:  # workers have the package
+        sent["spark.python.daemon.module"] = "arctic.spark.worker_daemon"
     spark = arctic.local_session(master=master, app_name=names, conf={**SETTINGS, **sent})
     for name in names.split(","):
         home = folder / name

@@ -10,8 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from arctic.errors import StorageError
+from arctic.spark.base.private_names import jvm_context
 from arctic.spark.tasks import workers
-from arctic.spark.tasks.workers import check_workers, use_this_python
+from arctic.spark.tasks.workers import (
+    DAEMON,
+    DAEMON_SETTING,
+    check_workers,
+    use_ready_workers,
+    use_this_python,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -93,6 +100,26 @@ def test_workers_on_this_machine_are_looked_at_without_a_job(
     with pytest.raises(StorageError, match="Cannot run program"):
         check_workers(spark)
     assert jobs == [spark]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is used on Linux alone")
+def test_workers_begin_ready_unless_the_user_names_what_forks_them(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or their Python is not found to have the package: all functions would fail in it."""
+    conf = jvm_context(spark.sparkContext).conf()
+    assert spark.sparkContext.getConf().get(DAEMON_SETTING) == DAEMON
+    try:
+        conf.set(DAEMON_SETTING, "pyspark.daemon")
+        use_ready_workers(spark)
+        assert conf.get(DAEMON_SETTING) == "pyspark.daemon"
+
+        conf.remove(DAEMON_SETTING)
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
+        use_ready_workers(spark)
+        assert not conf.contains(DAEMON_SETTING)
+    finally:
+        conf.set(DAEMON_SETTING, DAEMON)
 
 
 @pytest.mark.parametrize(
