@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
@@ -38,8 +39,9 @@ def register(session: SparkSession) -> None:
     May be called again, for the same session or another one, classic or Connect. Reading, plain
     appends and overwrites, and SQL on temporary views work without it.
     """
+    before = session.sparkContext.pythonExec if is_classic(session) else None
     use_this_python(session)
-    use_ready_workers(session)
+    use_ready_workers(session, before=before)
     if not _is_found(session):
         session.dataSource.register(ArcticDataSource)
     install_save_modes(type(session.range(0).write))
@@ -82,6 +84,9 @@ def start_local(*, master: str, app_name: str, conf: Mapping[str, str] | None) -
     settings = {**_LOCAL_SETTINGS, **(conf or {})}
     for name, value in settings.items():
         builder = builder.config(name, value)
+    began = time.time()
     session = builder.getOrCreate()
+    if session.sparkContext.startTime >= int(began * 1_000):  # nobody has made a function yet
+        use_this_python(session)
     register(session)
     return session

@@ -8,7 +8,10 @@ Rules:
     - A process of more than one thread is not forked: a child may find a lock held by a thread that
       it does not have. Where an import began one, this becomes the daemon that Spark has. (Spark
       keeps OpenBLAS, which NumPy brings, to one thread for each CPU of a task.)
-    - What cannot be imported here is left to the workers, whose errors reach the caller.
+    - Each worker draws other random numbers: NumPy's generator, imported here, begins anew in it.
+      What a worker forks in its turn is left as it is.
+    - What is not there is left to the workers, whose errors reach the caller. Where an import fails
+      in another way, Spark has its own daemon.
     - Spark reads the place of the daemon from its output, so nothing else may write there.
 """
 
@@ -18,7 +21,8 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from pyspark import daemon
@@ -43,16 +47,41 @@ _THREADS = Path("/proc/self/task")
 
 def main() -> None:
     """Import all, then fork a worker whenever Spark asks for one, until it ends."""
-    with redirect_stdout(sys.stderr), _without_its_thread():
-        for name in _IMPORTED:
-            with suppress(ImportError):
-                imported(name)
-    if len(list(_THREADS.iterdir())) > 1:
-        os.execv(sys.executable, [sys.executable, "-m", _STANDARD, *sys.argv[1:]])
+    try:
+        with _output_elsewhere(), _without_its_thread():
+            for name in _IMPORTED:
+                with suppress(ImportError):
+                    imported(name)
+        is_alone = len(list(_THREADS.iterdir())) == 1
+    except Exception:  # noqa: BLE001 - functions of others run in these workers too
+        is_alone = False
+    if not is_alone:
+        flags = sys.orig_argv[1 : sys.orig_argv.index("-m")]
+        os.execv(sys.executable, [sys.executable, *flags, "-m", _STANDARD, *sys.argv[1:]])
+    os.register_at_fork(after_in_child=partial(_seed, os.getpid()))  # Python's own does by itself.
     # No worker's collector goes through it, and no page is copied for that.
     gc.collect()
     gc.freeze()
     daemon.manager()
+
+
+def _seed(parent: int) -> None:
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None and os.getppid() == parent:
+        numbers.seed()
+
+
+@contextmanager
+def _output_elsewhere() -> Iterator[None]:
+    """Send what Python or a library in C writes to the output to where errors go."""
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
 
 
 @contextmanager

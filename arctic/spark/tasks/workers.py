@@ -43,6 +43,7 @@ WORKER_VARIABLE = "PYSPARK_PYTHON"
 DAEMON_SETTING = "spark.python.daemon.module"
 """Of Spark: which module forks the workers of an executor; read whenever one is to be forked."""
 DAEMON = "arctic.spark.worker_daemon"
+_LIMIT_SETTING = "spark.executor.pyspark.memory"
 
 _NEEDED = ("arctic", "pyarrow", "pyiceberg")
 _ASK = """
@@ -73,20 +74,29 @@ def use_this_python(session: SparkSession) -> None:
         session.sparkContext.pythonExec = sys.executable
 
 
-def use_ready_workers(session: SparkSession) -> None:
+def use_ready_workers(session: SparkSession, *, before: str | None = None) -> None:
     """Have the workers of a classic session on this machine forked with all imported already.
 
-    Where that was measured: on Linux. The workers of other functions are forked from it as well.
+    Where that was measured: on Linux. The workers of other functions are forked from it as well,
+    so it must be found by each Python that runs them, and leave room where their memory is limited.
+
+    Args:
+        session: any; only of some the tasks run here.
+        before: the Python of functions that were given to Spark so far.
     """
-    if not is_classic(session) or sys.platform != "linux":
+    if not _runs_tasks_here(session) or sys.platform != "linux":
         return
     # The one that the executor of this JVM reads; a session shows a copy of it.
     conf = jvm_context(session.sparkContext).conf()
-    version: str = import_module("arctic").__version__
-    if conf.contains(DAEMON_SETTING) or not _tells_all_is_well(session, version):
+    if conf.contains(DAEMON_SETTING) or conf.contains(_LIMIT_SETTING):
         return
-    _good.add(session.sparkContext)
-    conf.set(DAEMON_SETTING, DAEMON)
+    version: str = import_module("arctic").__version__
+    pythons = {session.sparkContext.pythonExec}
+    if before is not None and shutil.which(before) is not None:
+        pythons.add(before)
+    if all(_tells_all_is_well(session, version, python) for python in pythons):
+        _good.add(session.sparkContext)
+        conf.set(DAEMON_SETTING, DAEMON)
 
 
 def is_local(session: SparkSession) -> bool:
@@ -106,7 +116,8 @@ def check_workers(session: SparkSession) -> None:
     if subject in _good:
         return
     version: str = import_module("arctic").__version__
-    if classic and _tells_all_is_well(session, version):
+    python = session.sparkContext.pythonExec if classic else ""
+    if _runs_tasks_here(session) and _tells_all_is_well(session, version, python):
         _good.add(subject)
         return
     count = _executors(session) if classic else 1
@@ -143,16 +154,23 @@ def check_cluster(session: SparkSession) -> None:
     check_workers(session)
 
 
-def _tells_all_is_well(session: SparkSession, version: str) -> bool:
-    """Say whether the workers' Python, begun here as they are, has what our tasks import."""
-    if re.match(r"local(\[|$)", session.sparkContext.master or "") is None:
+def _runs_tasks_here(session: SparkSession) -> bool:
+    """Say whether the JVM beside this process runs the tasks of a session, and begins workers."""
+    if not is_classic(session):
         return False
+    return re.match(r"local(\[|$)", session.sparkContext.master or "") is not None
+
+
+def _tells_all_is_well(session: SparkSession, version: str, python: str) -> bool:
+    """Say whether a Python, begun here as workers are, has what our tasks import."""
     system = jvm(session).java.lang.System
+    given = session.sparkContext.environment
+    paths = (given.get("PYTHONPATH"), system.getenv("PYTHONPATH"))
     try:
         done = subprocess.run(
-            [session.sparkContext.pythonExec, "-c", _ASK, version, *_NEEDED, DAEMON],
+            [python, "-c", _ASK, version, *_NEEDED, DAEMON],
             cwd=system.getProperty("user.dir"),
-            env={**os.environ, "PYTHONPATH": system.getenv("PYTHONPATH") or ""},
+            env={**os.environ, **given, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             capture_output=True,
             timeout=_LONGEST_SECONDS,
             check=False,

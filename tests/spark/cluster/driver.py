@@ -307,7 +307,7 @@ PROGRAMS: dict[str, Callable[[Lake], None]] = {
 def main(names: str, master: str, folder: Path, archives: str = "") -> None:
     """Run programs one after the other, each with tables of its own."""
     sent = {"spark.archives": archives} if archives else {}
-    if "verbs" in names:  # workers have the package
+    if "verbs" in names.split(","):  # workers have the package
         sent["spark.python.daemon.module"] = "arctic.spark.worker_daemon"
     spark = arctic.local_session(master=master, app_name=names, conf={**SETTINGS, **sent})
     for name in names.split(","):

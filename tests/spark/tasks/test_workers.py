@@ -26,10 +26,11 @@ WRONG = """
 import sys
 import arctic
 from arctic.errors import StorageError
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
 spark = SparkSession.builder.master("local[1]").config("spark.log.level", "OFF").getOrCreate()
 arctic.register(spark)
+print(spark.range(1).select(F.udf(lambda number: number + 42)("id")).collect()[0][0])
 writer = spark.range(3).write.format("arctic").option("primaryKey", "id").mode("upsert")
 for attempt in range(2):
     try:
@@ -43,7 +44,10 @@ spark.stop()
 def test_workers_without_the_package_are_one_error_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It names their Python, the package and the remedy; a second write says so again."""
+    """It names their Python, the package and the remedy; a second write says so again.
+
+    Functions that do not need the package run in them.
+    """
     other = tmp_path / "python3"
     base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
     other.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
@@ -58,7 +62,8 @@ def test_workers_without_the_package_are_one_error_before_anything_is_written(
     )
 
     assert done.returncode == 0, done.stderr[-4_000:]
-    first, second = done.stdout.splitlines()
+    function, first, second = done.stdout.splitlines()
+    assert function == "42"
     assert "has no package arctic, " in first
     assert f"leave PYSPARK_PYTHON out, or set it to {sys.executable!r}" in first
     assert second == first
@@ -106,7 +111,7 @@ def test_workers_on_this_machine_are_looked_at_without_a_job(
 def test_workers_begin_ready_unless_the_user_names_what_forks_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or their Python is not found to have the package: all functions would fail in it."""
+    """Or their memory is limited, or their Python is not found to have the package."""
     conf = jvm_context(spark.sparkContext).conf()
     assert spark.sparkContext.getConf().get(DAEMON_SETTING) == DAEMON
     try:
@@ -115,10 +120,16 @@ def test_workers_begin_ready_unless_the_user_names_what_forks_them(
         assert conf.get(DAEMON_SETTING) == "pyspark.daemon"
 
         conf.remove(DAEMON_SETTING)
+        conf.set("spark.executor.pyspark.memory", "256m")
+        use_ready_workers(spark)
+        assert not conf.contains(DAEMON_SETTING)
+
+        conf.remove("spark.executor.pyspark.memory")
         monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
         use_ready_workers(spark)
         assert not conf.contains(DAEMON_SETTING)
     finally:
+        conf.remove("spark.executor.pyspark.memory")
         conf.set(DAEMON_SETTING, DAEMON)
 
 
