@@ -133,10 +133,14 @@ def test_an_import_that_fails_otherwise_leaves_spark_its_own_daemon(tmp_path: Pa
         assert forked_by(port) > 0
 
 
-def run(program: str, *arguments: str) -> list[str]:
-    """Run a program; return the words that it prints."""
+def run(program: str, folder: Path) -> list[str]:
+    """Run a program in a folder without the package; return the words that it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(folder / "lake")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     return done.stdout.split()
@@ -149,7 +153,7 @@ def test_a_session_of_a_user_has_such_workers(
     """Also for functions that are not ours: three draw different numbers, their children do not."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
 
-    found = run(BEGUN, str(tmp_path / "lake"))
+    found = run(BEGUN, tmp_path)
 
     assert found == [DAEMON, "True", "False", *"1111", *"333", "2", "b"]
 
@@ -166,4 +170,4 @@ def test_a_function_that_was_made_before_runs_in_a_python_without_the_package(
     other.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
-    assert run(EARLIER) == ["42"]
+    assert run(EARLIER, tmp_path) == ["42"]

@@ -30,7 +30,8 @@ from pyspark.sql import SparkSession, functions as F
 
 spark = SparkSession.builder.master("local[1]").config("spark.log.level", "OFF").getOrCreate()
 arctic.register(spark)
-print(spark.range(1).select(F.udf(lambda number: number + 42, useArrow=False)("id")).collect()[0][0])
+function = F.udf(lambda number: number + 42, useArrow=False)
+print(spark.range(1).select(function("id")).collect()[0][0])
 writer = spark.range(3).write.format("arctic").option("primaryKey", "id").mode("upsert")
 for attempt in range(2):
     try:
