@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.other_python import write_bare_python
 from tests.snippets import run, snippets_of
 
 ROOT = Path(__file__).parent.parent
@@ -35,11 +36,7 @@ def another_python(tmp_path: Path) -> Path:
     """Return a folder whose ``python3`` is the one that this environment was made of."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    script = folder / "python3"
-    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    # Isolated: what a user has installed for it does not count.
-    script.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
-    script.chmod(0o755)
+    write_bare_python(folder)
     return folder
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from arctic.spark.tasks.workers import DAEMON
+from tests.other_python import printed, write_bare_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it is used on Linux alone")
 
@@ -81,11 +82,11 @@ def command(process: int) -> list[str]:
     return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8").split("\0")
 
 
-def forked_by(port: int) -> int:
-    """Have a daemon fork a worker, which ends with the connection; return its process."""
-    with socket.create_connection(("127.0.0.1", port)) as worker:
-        number: int = struct.unpack("!i", worker.recv(4, socket.MSG_WAITALL))[0]
-        return number
+@contextmanager
+def worker(port: int) -> Iterator[int]:
+    """Have a daemon fork a worker, which ends with the connection; yield its process."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        yield struct.unpack("!i", connection.recv(4, socket.MSG_WAITALL))[0]
 
 
 def instead_of_pandas(folder: Path, text: str) -> str:
@@ -96,9 +97,7 @@ def instead_of_pandas(folder: Path, text: str) -> str:
 
 def test_a_worker_is_forked_with_the_library_in_it() -> None:
     """From a process of one thread."""
-    with daemon() as (process, port), socket.create_connection(("127.0.0.1", port)) as worker:
-        forked = struct.unpack("!i", worker.recv(4, socket.MSG_WAITALL))[0]
-
+    with daemon() as (process, port), worker(port) as forked:
         assert "libarrow" in Path(f"/proc/{forked}/maps").read_text(encoding="utf-8")
         assert len(os.listdir(f"/proc/{process.pid}/task")) == 1
         assert command(process.pid)[2] == DAEMON
@@ -112,38 +111,31 @@ def test_with_another_thread_it_becomes_the_daemon_that_spark_has(
     variables: dict[str, str],
 ) -> None:
     """Here one that a user's variable asks for; its arguments stay."""
-    with daemon(**variables) as (process, port):
+    with daemon(**variables) as (process, port), worker(port) as forked:
         assert command(process.pid)[1:4] == STANDARD
-        assert forked_by(port) > 0
+        assert forked > 0
 
 
 def test_a_package_that_is_not_there_or_writes_is_borne(tmp_path: Path) -> None:
     """Spark would take what it writes for the port."""
     text = "import os\nos.write(1, b'from C')\nprint('from Python')\nraise ImportError"
-    with daemon(PYTHONPATH=instead_of_pandas(tmp_path, text)) as (process, port):
+    with (
+        daemon(PYTHONPATH=instead_of_pandas(tmp_path, text)) as (process, port),
+        worker(port) as forked,
+    ):
         assert command(process.pid)[2] == DAEMON
-        assert forked_by(port) > 0
+        assert forked > 0
 
 
 def test_an_import_that_fails_otherwise_leaves_spark_its_own_daemon(tmp_path: Path) -> None:
     """Functions that do not need it run as ever."""
     text = "raise ValueError('made for another NumPy')"
-    with daemon(PYTHONPATH=instead_of_pandas(tmp_path, text)) as (process, port):
+    with (
+        daemon(PYTHONPATH=instead_of_pandas(tmp_path, text)) as (process, port),
+        worker(port) as forked,
+    ):
         assert command(process.pid)[1:4] == STANDARD
-        assert forked_by(port) > 0
-
-
-def run(program: str, folder: Path) -> list[str]:
-    """Run a program in a folder without the package; return the words that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(folder / "lake")],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4_000:]
-    return done.stdout.split()
+        assert forked > 0
 
 
 @pytest.mark.spark
@@ -153,7 +145,7 @@ def test_a_session_of_a_user_has_such_workers(
     """Also for functions that are not ours: three draw different numbers, their children do not."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
 
-    found = run(BEGUN, tmp_path)
+    found = printed(BEGUN, tmp_path).split()
 
     assert found == [DAEMON, "True", "False", *"1111", *"333", "2", "b"]
 
@@ -164,10 +156,7 @@ def test_a_function_that_was_made_before_runs_in_a_python_without_the_package(
 ) -> None:
     """The first of the PATH, as long as nobody had named another one."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    other = tmp_path / "python3"
-    other.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
-    other.chmod(0o755)
+    write_bare_python(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
-    assert run(EARLIER, tmp_path) == ["42"]
+    assert printed(EARLIER, tmp_path) == "42\n"

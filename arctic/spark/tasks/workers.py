@@ -90,11 +90,10 @@ def use_ready_workers(session: SparkSession, *, before: str | None = None) -> No
     conf = jvm_context(session.sparkContext).conf()
     if conf.contains(DAEMON_SETTING) or conf.contains(_LIMIT_SETTING):
         return
-    version: str = import_module("arctic").__version__
     pythons = {session.sparkContext.pythonExec}
     if before is not None and shutil.which(before) is not None:
         pythons.add(before)
-    if all(_tells_all_is_well(session, version, python) for python in pythons):
+    if all(_tells_all_is_well(session, python) for python in pythons):
         _good.add(session.sparkContext)
         conf.set(DAEMON_SETTING, DAEMON)
 
@@ -115,13 +114,11 @@ def check_workers(session: SparkSession) -> None:
     subject: Any = session.sparkContext if classic else session
     if subject in _good:
         return
-    version: str = import_module("arctic").__version__
-    python = session.sparkContext.pythonExec if classic else ""
-    if _runs_tasks_here(session) and _tells_all_is_well(session, version, python):
+    if _runs_tasks_here(session) and _tells_all_is_well(session, session.sparkContext.pythonExec):
         _good.add(subject)
         return
     count = _executors(session) if classic else 1
-    look = _look(_NEEDED, version)
+    look = _look(_NEEDED, _version())
     looked_at: Callable[..., Column] = F.udf(look, "string", useArrow=False)
     try:
         rows = session.range(0, count, 1, count).select(looked_at("id").alias("found")).collect()
@@ -161,14 +158,14 @@ def _runs_tasks_here(session: SparkSession) -> bool:
     return re.match(r"local(\[|$)", session.sparkContext.master or "") is not None
 
 
-def _tells_all_is_well(session: SparkSession, version: str, python: str) -> bool:
+def _tells_all_is_well(session: SparkSession, python: str) -> bool:
     """Say whether a Python, begun here as workers are, has what our tasks import."""
     system = jvm(session).java.lang.System
     given = session.sparkContext.environment
     paths = (given.get("PYTHONPATH"), system.getenv("PYTHONPATH"))
     try:
         done = subprocess.run(
-            [python, "-c", _ASK, version, *_NEEDED, DAEMON],
+            [python, "-c", _ASK, _version(), *_NEEDED, DAEMON],
             cwd=system.getProperty("user.dir"),
             env={**os.environ, **given, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             capture_output=True,
@@ -178,6 +175,11 @@ def _tells_all_is_well(session: SparkSession, version: str, python: str) -> bool
     except (OSError, subprocess.SubprocessError):
         return False
     return done.returncode == 0
+
+
+def _version() -> str:
+    version: str = import_module("arctic").__version__
+    return version
 
 
 def _look(needed: tuple[str, ...], version: str) -> Callable[[int], str | None]:

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import StorageError
+from arctic.spark.tasks.workers import DAEMON, DAEMON_SETTING
 
 _HUNG_SECONDS = 120
 PLAIN, MOVING = "db.plain", "db.moving"
@@ -118,7 +119,7 @@ def verbs(lake: Lake) -> None:
     spark = lake.spark
     assert spark.sparkContext.defaultParallelism == 2, "not both workers have come"
     forked = spark.sparkContext.parallelize([0], 1).map(lambda _: _forked_by()).collect()
-    assert forked == ["arctic.spark.worker_daemon"], forked
+    assert forked == [DAEMON], forked
     lake.put(PLAIN, 0, 5_000, 1)
     lake.put(PLAIN, 4_000, 6_000, 2)
     lake.put(MOVING, 0, 900, 1)
@@ -308,7 +309,7 @@ def main(names: str, master: str, folder: Path, archives: str = "") -> None:
     """Run programs one after the other, each with tables of its own."""
     sent = {"spark.archives": archives} if archives else {}
     if "verbs" in names.split(","):  # workers have the package
-        sent["spark.python.daemon.module"] = "arctic.spark.worker_daemon"
+        sent[DAEMON_SETTING] = DAEMON
     spark = arctic.local_session(master=master, app_name=names, conf={**SETTINGS, **sent})
     for name in names.split(","):
         home = folder / name

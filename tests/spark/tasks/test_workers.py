@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from arctic.spark.tasks.workers import (
     use_ready_workers,
     use_this_python,
 )
+from tests.other_python import printed, write_bare_python
 
 pytestmark = pytest.mark.spark
 
@@ -49,21 +49,9 @@ def test_workers_without_the_package_are_one_error_before_anything_is_written(
 
     Functions that do not need the package run in them.
     """
-    other = tmp_path / "python3"
-    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    other.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
-    other.chmod(0o755)
-    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
-    done = subprocess.run(
-        [sys.executable, "-c", WRONG, str(tmp_path / "lake")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    monkeypatch.setenv("PYSPARK_PYTHON", str(write_bare_python(tmp_path)))
 
-    assert done.returncode == 0, done.stderr[-4_000:]
-    function, first, second = done.stdout.splitlines()
+    function, first, second = printed(WRONG, tmp_path).splitlines()
     assert function == "42"
     assert "has no package arctic, " in first
     assert f"leave PYSPARK_PYTHON out, or set it to {sys.executable!r}" in first
